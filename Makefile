@@ -1,0 +1,61 @@
+# Every target makes its own environment: a fresh clone needs Python >= 3.11 and make, nothing else.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+INSTALL_SELF := $(PIP) --no-build-isolation --editable
+DATA := $(wildcard ../shared/datasets)
+ifneq ($(DATA),)
+export KERNSEMBLE_DATA ?= $(abspath $(DATA))
+endif
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check lint docs bench lock clean
+
+help:  ## list these commands
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+demo: $(VENV)/demo.stamp  ## fit our kernels on embedded data and write demo-report.html
+	$(BIN)/python examples/plot_demo.py
+
+test: lint check docs  ## everything CI runs: lint, types, layers, tests, coverage, docs
+
+check: $(VENV)/dev.stamp  ## the test suite, compiled, then interpreted with coverage
+	$(BIN)/python -m pytest -n 2
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n 2 tests src --cov --cov-report=term
+
+lint: $(VENV)/dev.stamp  ## format, lint, types, layers, spelling
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/codespell
+
+docs: $(VENV)/dev.stamp  ## build the documentation, warnings are errors
+	$(BIN)/sphinx-build -q -W --keep-going docs docs/_build/html
+
+bench: $(VENV)/dev.stamp  ## run every benchmark
+	for script in benchmarks/bench_*.py; do $(BIN)/python $$script || exit 1; done
+
+lock:  ## resolve constraints.txt again (needs uv on the path)
+	uv pip compile pyproject.toml --all-extras --group dev --universal --python-version 3.11 \
+	  --strip-extras --no-header --no-annotate --upgrade -o constraints.txt
+
+clean:  ## remove the environment and everything built
+	rm -rf $(VENV) docs/_build docs/auto_examples docs/reference/generated demo-report.html
+
+$(VENV)/base.stamp: constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "kernsemble needs Python 3.11 or newer; try: make PYTHON=python3.12"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) pip
+	$(PIP) hatchling editables
+	touch $@
+
+$(VENV)/demo.stamp: $(VENV)/base.stamp pyproject.toml
+	$(INSTALL_SELF) ".[plot]"
+	touch $@
+
+$(VENV)/dev.stamp: $(VENV)/base.stamp pyproject.toml
+	$(INSTALL_SELF) ".[all]" --group dev
+	touch $@

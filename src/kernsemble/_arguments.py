@@ -1,0 +1,45 @@
+"""What is demanded of numbers and words; the messages name the argument and the remedy."""
+
+import math
+from numbers import Real
+from typing import Any
+
+
+def check_count(argument: str, value: Any, minimum: int = 1) -> None:
+    """Demand a whole number that is not below ``minimum``."""
+    if not hasattr(value, "__index__") or value.__index__() < minimum:
+        raise ValueError(f"{argument} = {value!r}: give a whole number of at least {minimum}")
+
+
+def check_positive(argument: str, value: Any) -> None:
+    """Demand a positive, finite number."""
+    if not (_is_real(value) and 0.0 < value < math.inf):
+        raise ValueError(f"{argument} = {value!r}: give a positive, finite number")
+
+
+def check_not_negative(argument: str, value: Any) -> None:
+    """Demand a finite number that is not negative."""
+    if not (_is_real(value) and 0.0 <= value < math.inf):
+        raise ValueError(f"{argument} = {value!r}: give a finite number, 0 or above")
+
+
+def check_deviation(argument: str, value: Any) -> None:
+    """Demand a standard deviation: a finite number that is not negative."""
+    if not (_is_real(value) and 0.0 <= value < math.inf):
+        raise ValueError(f"{argument} = {value!r}: give a standard deviation, a number 0 or above")
+
+
+def check_share(argument: str, value: Any) -> None:
+    """Demand a share: a number between 0 and 1."""
+    if not (_is_real(value) and 0.0 <= value <= 1.0):
+        raise ValueError(f"{argument} = {value!r}: give a share between 0 and 1")
+
+
+def check_choice(argument: str, value: str, choices: tuple[str, ...]) -> None:
+    """Demand one of the given words."""
+    if value not in choices:
+        raise ValueError(f"{argument} = {value!r}: give one of {', '.join(map(repr, choices))}")
+
+
+def _is_real(value: Any) -> bool:
+    return isinstance(value, Real)

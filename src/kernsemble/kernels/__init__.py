@@ -1,0 +1,43 @@
+r"""What is compared: kernels that name ensembles.
+
+A kernel is asked for (``Stump()``), bound to data (``kernel.bind(X)``), and then a function
+of rows. Kernels combine into kernels: ``+`` holds the hypotheses of both, ``*`` their XOR,
+``&`` their AND and OR, a number weighs them, ``.on(columns)`` lets them see some columns.
+"""
+
+from kernsemble.kernels.base import Kernel
+from kernsemble.kernels.distances import l1_distances, l2_distances
+from kernsemble.kernels.dot import Linear, Polynomial
+from kernsemble.kernels.ensemble import (
+    Category,
+    HistogramIntersection,
+    MiddleStump,
+    Perceptron,
+    Stump,
+)
+from kernsemble.kernels.geometry import alignment, centre, definiteness
+from kernsemble.kernels.radial import Exponential, Gaussian, Laplacian
+from kernsemble.kernels.regions import DecisionTree, StumpRegion
+from kernsemble.kernels.registry import as_kernel
+
+__all__ = [
+    "Category",
+    "DecisionTree",
+    "Exponential",
+    "Gaussian",
+    "HistogramIntersection",
+    "Kernel",
+    "Laplacian",
+    "Linear",
+    "MiddleStump",
+    "Perceptron",
+    "Polynomial",
+    "Stump",
+    "StumpRegion",
+    "alignment",
+    "as_kernel",
+    "centre",
+    "definiteness",
+    "l1_distances",
+    "l2_distances",
+]

@@ -1,0 +1,295 @@
+"""Kernels made of kernels: what the operators return."""
+
+from abc import abstractmethod
+from dataclasses import dataclass, replace
+from functools import reduce
+from operator import iadd, imul
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from kernsemble import hypotheses
+from kernsemble._arguments import check_positive
+from kernsemble._typing import FloatArray, IntArray
+from kernsemble._validation import (
+    Column,
+    as_table,
+    check_n_features,
+    column_names,
+    locate_columns,
+    take_columns,
+)
+from kernsemble.exceptions import NotNeutralError
+from kernsemble.hypotheses import HypothesisSet
+from kernsemble.kernels.base import Kernel
+from kernsemble.kernels.gram import Embedded
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Combination(Kernel):
+    """A kernel made of kernels that see the same rows."""
+
+    parts: tuple[Kernel, ...]
+
+    @classmethod
+    def _flattened(cls, *kernels: Kernel) -> tuple[Kernel, ...]:
+        nested = (kernel.parts if isinstance(kernel, cls) else (kernel,) for kernel in kernels)
+        return tuple(part for parts in nested for part in parts)
+
+    def bind(self, X: ArrayLike) -> Self:
+        return replace(self, parts=tuple(part.bind(X) for part in self.parts))
+
+    @property
+    def n_features(self) -> int | None:
+        return next((part.n_features for part in self.parts if part.n_features is not None), None)
+
+    @property
+    def is_conditional(self) -> bool:
+        return any(part.is_conditional for part in self.parts)
+
+    @property
+    def is_neutral(self) -> bool:
+        return all(part.is_neutral for part in self.parts)
+
+    @property
+    def hypotheses(self) -> HypothesisSet | None:
+        sets = [part.hypotheses for part in self.parts]
+        known = tuple(each for each in sets if each is not None)
+        return self._combine(known) if len(known) == len(sets) else None
+
+    @abstractmethod
+    def _combine(self, sets: tuple[HypothesisSet, ...]) -> HypothesisSet:
+        """Return the hypotheses of the combination from those of the parts."""
+
+    @property
+    def _operand(self) -> str:
+        return f"({self._expression})"
+
+    def _embed(self, X: ArrayLike, name: str) -> Embedded:
+        return tuple(part._embed(X, name) for part in self.parts)
+
+    def _tiles(self, A: Embedded, B: Embedded) -> list[FloatArray]:
+        return [part._tile(a, b) for part, a, b in zip(self.parts, A, B, strict=True)]
+
+    def _diagonals(self, A: Embedded) -> list[FloatArray]:
+        return [part._diagonal(a) for part, a in zip(self.parts, A, strict=True)]
+
+
+class Sum(_Combination):
+    r"""The kernel of the union: :math:`K = K_1 + K_2 + \dots` (Theorem 13)."""
+
+    @classmethod
+    def of(cls, left: Kernel, right: Kernel) -> Kernel:
+        """Return the sum of two kernels; sums of sums are one sum."""
+        return cls(cls._flattened(left, right))
+
+    def _combine(self, sets: tuple[HypothesisSet, ...]) -> HypothesisSet:
+        return hypotheses.Union(sets)
+
+    @property
+    def simplified(self) -> Kernel:
+        return Sum(tuple(part.simplified for part in self.parts))
+
+    @property
+    def full(self) -> Kernel:
+        return Sum(tuple(part.full for part in self.parts))
+
+    def _tile(self, A: Embedded, B: Embedded) -> FloatArray:
+        return reduce(iadd, self._tiles(A, B))
+
+    def _diagonal(self, A: Embedded) -> FloatArray:
+        return reduce(iadd, self._diagonals(A))
+
+    @property
+    def _expression(self) -> str:
+        return " + ".join(part._operand for part in self.parts)
+
+
+class Product(_Combination):
+    r"""The kernel of XORs, :math:`\pm h_1 h_2 \cdots`: :math:`K = K_1 K_2 \cdots` (Theorem 14)."""
+
+    @classmethod
+    def of(cls, left: Kernel, right: Kernel) -> Kernel:
+        """Return the product of two definite kernels, its numbers gathered in front."""
+        for side in (left, right):
+            side.require_definite("a product of kernels")
+        (c, left), (d, right) = (
+            (side.factor, side.kernel) if isinstance(side, Scaled) else (1.0, side)
+            for side in (left, right)
+        )
+        return Scaled.of(c * d, cls(cls._flattened(left, right)))
+
+    def _combine(self, sets: tuple[HypothesisSet, ...]) -> HypothesisSet:
+        return reduce(hypotheses.Xor, sets)
+
+    def _tile(self, A: Embedded, B: Embedded) -> FloatArray:
+        return reduce(imul, self._tiles(A, B))
+
+    def _diagonal(self, A: Embedded) -> FloatArray:
+        return reduce(imul, self._diagonals(A))
+
+    @property
+    def _expression(self) -> str:
+        return " * ".join(part._operand for part in self.parts)
+
+
+class And(_Combination):
+    r"""The kernel of ANDs and ORs: :math:`K = (K_1 + \Delta_1)(K_2 + \Delta_2)` (Theorem 16).
+
+    Its own constant is :math:`\Delta = 4\Delta_1\Delta_2 = K(x, x)`, so that chains are
+    literal: ``(k1 & k2) & k3`` holds the ANDs of an AND with a third hypothesis. (The
+    constant of Definition 17 is half of that from the second level on; see `StumpRegion`.)
+    """
+
+    @classmethod
+    def of(cls, left: Kernel, right: Kernel) -> Kernel:
+        """Return the AND of two kernels with neutral hypotheses."""
+        for side in (left, right):
+            side.require_definite("Theorem 16 ('&')")
+            if not side.is_neutral:
+                raise NotNeutralError(side)
+        return cls((left, right))
+
+    def _combine(self, sets: tuple[HypothesisSet, ...]) -> HypothesisSet:
+        return hypotheses.And(*sets)
+
+    def _tile(self, A: Embedded, B: Embedded) -> FloatArray:
+        left, right = self._tiles(A, B)
+        return self._conjunction(left, right)
+
+    def _diagonal(self, A: Embedded) -> FloatArray:
+        left, right = self._diagonals(A)
+        return self._conjunction(left, right)
+
+    def _conjunction(self, left: FloatArray, right: FloatArray) -> FloatArray:
+        left += self.parts[0].delta
+        right += self.parts[1].delta
+        left *= right
+        return left
+
+    @property
+    def _expression(self) -> str:
+        return " & ".join(part._operand for part in self.parts)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Scaled(Kernel):
+    r"""The kernel :math:`c K`, which weighs every hypothesis by :math:`c > 0`."""
+
+    factor: float
+    kernel: Kernel
+
+    @classmethod
+    def of(cls, factor: float, kernel: Kernel) -> Kernel:
+        """Return a multiple of a kernel; multiples of multiples are one multiple."""
+        check_positive("the factor of a kernel", factor)
+        if isinstance(kernel, Scaled):
+            factor, kernel = factor * kernel.factor, kernel.kernel
+        return kernel if factor == 1.0 else cls(float(factor), kernel)
+
+    def bind(self, X: ArrayLike) -> Self:
+        return replace(self, kernel=self.kernel.bind(X))
+
+    @property
+    def n_features(self) -> int | None:
+        return self.kernel.n_features
+
+    @property
+    def hypotheses(self) -> HypothesisSet | None:
+        inner = self.kernel.hypotheses
+        return None if inner is None else hypotheses.Reweighted(inner, self.factor)
+
+    @property
+    def is_neutral(self) -> bool:
+        return self.kernel.is_neutral
+
+    @property
+    def is_conditional(self) -> bool:
+        return self.kernel.is_conditional
+
+    @property
+    def simplified(self) -> Kernel:
+        return replace(self, kernel=self.kernel.simplified)
+
+    @property
+    def full(self) -> Kernel:
+        return replace(self, kernel=self.kernel.full)
+
+    def _embed(self, X: ArrayLike, name: str) -> Embedded:
+        return self.kernel._embed(X, name)
+
+    def _tile(self, A: Embedded, B: Embedded) -> FloatArray:
+        return np.multiply(tile := self.kernel._tile(A, B), self.factor, out=tile)
+
+    def _diagonal(self, A: Embedded) -> FloatArray:
+        return self.factor * self.kernel._diagonal(A)
+
+    @property
+    def _expression(self) -> str:
+        return f"{self.factor!r} * {self.kernel._operand}"
+
+    @property
+    def _operand(self) -> str:
+        return f"({self._expression})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class OnColumns(Kernel):
+    """A kernel of some columns; its hypotheses look at nothing else."""
+
+    kernel: Kernel
+    columns: tuple[Column, ...]
+    positions: IntArray | None = None  # of the columns, once bound
+    n_features: int | None = None
+
+    def bind(self, X: ArrayLike) -> Self:
+        table = as_table(X)
+        positions = locate_columns(table, self.columns)
+        return replace(
+            self,
+            kernel=self.kernel.bind(take_columns(table, positions)),
+            positions=positions,
+            n_features=table.shape[1],
+        )
+
+    @property
+    def hypotheses(self) -> HypothesisSet | None:
+        inner = self.kernel.hypotheses
+        if inner is None or self.positions is None:
+            return None
+        return hypotheses.OnColumns(inner, self.positions)
+
+    @property
+    def is_neutral(self) -> bool:
+        return self.kernel.is_neutral
+
+    @property
+    def is_conditional(self) -> bool:
+        return self.kernel.is_conditional
+
+    @property
+    def simplified(self) -> Kernel:
+        return replace(self, kernel=self.kernel.simplified)
+
+    @property
+    def full(self) -> Kernel:
+        return replace(self, kernel=self.kernel.full)
+
+    def _embed(self, X: ArrayLike, name: str) -> Embedded:
+        table = as_table(X, name)
+        check_n_features(table.shape[1], self.n_features, name)
+        positions = self.positions
+        if positions is None or column_names(table) is not None:
+            positions = locate_columns(table, self.columns)
+        return self.kernel._embed(take_columns(table, positions), name)
+
+    def _tile(self, A: Embedded, B: Embedded) -> FloatArray:
+        return self.kernel._tile(A, B)
+
+    def _diagonal(self, A: Embedded) -> FloatArray:
+        return self.kernel._diagonal(A)
+
+    @property
+    def _expression(self) -> str:
+        return f"{self.kernel._operand}.on({list(self.columns)!r})"

@@ -1,0 +1,208 @@
+"""What a kernel is."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields, replace
+from numbers import Real
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from kernsemble._typing import FloatArray, Rows
+from kernsemble._validation import Column, as_features
+from kernsemble._value import Value
+from kernsemble.exceptions import ConditionalKernelError
+from kernsemble.hypotheses import HypothesisSet
+from kernsemble.kernels.gram import Embedded, fill_gram
+
+if TYPE_CHECKING:
+    from sklearn.gaussian_process.kernels import Kernel as GaussianProcessKernel
+
+
+class Kernel(Value, ABC):
+    r"""A symmetric function of two rows that names an ensemble.
+
+    Kernels are values: immutable, compared by content. `bind` returns the kernel with the
+    constants that come from data; the bound kernel is a function of rows. Kernels combine:
+    ``k1 + k2`` holds the hypotheses of both (Theorem 13), ``k1 * k2`` their XOR
+    (Theorem 14), ``k1 & k2`` their AND and OR (Theorem 16), ``c * k`` weighs them, and
+    ``k.on(columns)`` lets them see some columns only.
+
+    To write a kernel, say how rows are prepared (`_embed`) and what a matrix between a few
+    prepared rows is (`_tile`).
+    """
+
+    # -- a kernel and data
+
+    @abstractmethod
+    def bind(self, X: ArrayLike) -> Self:
+        """Return this kernel with its constants taken from the rows of `X`."""
+
+    @property
+    @abstractmethod
+    def n_features(self) -> int | None:
+        """The number of columns of the data the kernel is bound to, None when unbound."""
+
+    def __call__(
+        self, X: ArrayLike, Y: ArrayLike | None = None, out: FloatArray | None = None
+    ) -> Any:
+        """Return the kernel matrix between all rows of `X` and all rows of `Y`.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n, n_features)
+            Rows.
+        Y : the same, of shape (m, n_features), optional
+            Other rows; without them those of `X` are compared with each other.
+        out : array of shape (n, m), optional
+            Where to put the matrix.
+
+        Returns
+        -------
+        array of shape (n, m), or a number for two single points (1-D arrays)
+        """
+        if Y is not None and np.ndim(X) == 1 and np.ndim(Y) == 1:
+            return self._at(np.asarray(X), np.asarray(Y))
+        A = self._embed(X, "X")
+        B = None if Y is None or Y is X else self._embed(Y, "Y")
+        return fill_gram(self._tile, A, B, out)
+
+    def diagonal(self, X: ArrayLike) -> FloatArray:
+        """Return K(x, x) for every row of `X`, in time linear in the rows."""
+        return self._diagonal(self._embed(X, "X"))
+
+    def _at(self, x: FloatArray, y: FloatArray) -> float:
+        if self.is_conditional:
+            raise ConditionalKernelError(self, "a single pair of points")
+        return float(self(x[np.newaxis], y[np.newaxis])[0, 0])
+
+    @abstractmethod
+    def _embed(self, X: ArrayLike, name: str) -> Embedded:
+        """Return the rows of `X` as `_tile` compares them, checked."""
+
+    @abstractmethod
+    def _tile(self, A: Embedded, B: Embedded) -> FloatArray:
+        """Return the matrix between a few embedded rows as a new array."""
+
+    @abstractmethod
+    def _diagonal(self, A: Embedded) -> FloatArray:
+        """Return the values of embedded rows with themselves."""
+
+    # -- what the kernel embodies
+
+    @property
+    def hypotheses(self) -> HypothesisSet | None:
+        """The hypotheses whose votes have this inner product; None where none are known."""
+        return None
+
+    @property
+    def delta(self) -> float:
+        r"""The constant :math:`\Delta`: the total measure of the hypotheses."""
+        if self.hypotheses is None:
+            raise AttributeError(f"{self} has no delta: no hypotheses are known for it.")
+        return self.hypotheses.total_measure
+
+    @property
+    def is_neutral(self) -> bool:
+        """Whether the hypotheses vote ±1 and cancel at every point (Definition 15)."""
+        return False
+
+    @property
+    def is_conditional(self) -> bool:
+        """Whether the kernel is definite only between coefficients that sum to zero."""
+        return False
+
+    @property
+    def simplified(self) -> "Kernel":
+        r"""The kernel without its constant :math:`\Delta`.
+
+        It gives the same SVM (Theorems 4 and 10), and is conditionally definite only.
+        """
+        raise AttributeError(f"{self} has no simplified form.")
+
+    @property
+    def full(self) -> "Kernel":
+        """The kernel with its constants: undoes `simplified`."""
+        return self
+
+    def require_definite(self, purpose: str) -> Self:
+        """Return the kernel itself, or raise when it is only conditionally definite."""
+        if self.is_conditional:
+            raise ConditionalKernelError(self, purpose)
+        return self
+
+    # -- the algebra
+
+    def __add__(self, other: object) -> "Kernel":
+        return _algebra().Sum.of(self, other) if isinstance(other, Kernel) else NotImplemented
+
+    def __mul__(self, other: object) -> "Kernel":
+        if isinstance(other, Kernel):
+            return _algebra().Product.of(self, other)
+        return _algebra().Scaled.of(other, self) if isinstance(other, Real) else NotImplemented
+
+    __rmul__ = __mul__
+
+    def __and__(self, other: object) -> "Kernel":
+        return _algebra().And.of(self, other) if isinstance(other, Kernel) else NotImplemented
+
+    def on(self, columns: Column | Sequence[Column]) -> "Kernel":
+        """Return the kernel of some columns, given by index or, for DataFrames, by name."""
+        chosen = (columns,) if isinstance(columns, (int, str)) else tuple(columns)
+        if not chosen:
+            raise ValueError("on([]): choose at least one column.")
+        return _algebra().OnColumns(self, chosen)
+
+    def as_gaussian_process_kernel(self) -> "GaussianProcessKernel":
+        """Return the bound kernel as a covariance for scikit-learn's Gaussian processes."""
+        from kernsemble.kernels.gaussian_process import Covariance  # scikit-learn's is heavy
+
+        return Covariance(self)
+
+    # -- how it reads
+
+    @property
+    def _expression(self) -> str:
+        given = [
+            f"{each.name}={_text(getattr(self, each.name))}"
+            for each in fields(self)
+            if each.repr and _text(getattr(self, each.name)) != _text(each.default)
+        ]
+        return f"{type(self).__name__}({', '.join(given)})"
+
+    def __repr__(self) -> str:
+        return self._expression if self.n_features is None else f"{self._operand}.bind(X)"
+
+    @property
+    def _operand(self) -> str:
+        """The expression as it stands within a larger one."""
+        return self._expression
+
+
+def _algebra() -> Any:
+    from kernsemble.kernels import algebra  # kernels and their combinations define each other
+
+    return algebra
+
+
+def _text(value: object) -> str:
+    return value._expression if isinstance(value, Kernel) else repr(value)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PointKernel(Kernel):
+    """A kernel of its own formula, not made of other kernels."""
+
+    n_features: int | None = field(default=None, kw_only=True, repr=False)
+
+    def bind(self, X: ArrayLike) -> Self:
+        rows = as_features(X)
+        return replace(self._with_constants(rows), n_features=rows.shape[1])
+
+    def _with_constants(self, X: Rows) -> Self:  # noqa: ARG002
+        """Return the kernel with what it needs to know of a sample, nothing by default."""
+        return self
+
+    def _embed(self, X: ArrayLike, name: str) -> Embedded:
+        return as_features(X, self.n_features, name)

@@ -1,0 +1,181 @@
+r"""Distances between all rows of two matrices, absolute and Euclidean.
+
+Dense or CSR, float32 or float64. Differences are taken before they are squared, so nearby
+rows lose no digits, as they do when inner products are expanded. The cost is rows × rows ×
+features additions for dense input (half of that within one matrix), rows × stored entries
+for sparse input.
+"""
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+
+from kernsemble._jit import jit
+from kernsemble._typing import FloatArray, IntArray, Rows
+from kernsemble._validation import as_features
+from kernsemble.kernels.gram import TileFunction, fill_gram
+
+
+def l1_distances(
+    X: ArrayLike, Y: ArrayLike | None = None, out: FloatArray | None = None
+) -> FloatArray:
+    r"""Return :math:`\sum_d |x_d - y_d|` for every row x of `X` and y of `Y`.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n, n_features)
+        Rows.
+    Y : array-like or sparse matrix of shape (m, n_features), optional
+        Other rows. Without them the rows of `X` are compared with each other, each pair
+        once.
+    out : array of shape (n, m), optional
+        Where to put the result.
+
+    Returns
+    -------
+    array of shape (n, m)
+        Float32 when all input is, float64 otherwise.
+
+    Examples
+    --------
+    >>> from kernsemble.kernels import l1_distances
+    >>> l1_distances([[0, 0], [3, 4]])
+    array([[0., 7.],
+           [7., 0.]])
+    """
+    return _distances(l1_tile, X, Y, out)
+
+
+def l2_distances(
+    X: ArrayLike, Y: ArrayLike | None = None, out: FloatArray | None = None
+) -> FloatArray:
+    r"""Return :math:`(\sum_d (x_d - y_d)^2)^{1/2}` for every row x of `X` and y of `Y`.
+
+    Parameters and result are as for `l1_distances`.
+
+    Examples
+    --------
+    >>> from kernsemble.kernels import l2_distances
+    >>> l2_distances([[0, 0], [3, 4]])
+    array([[0., 5.],
+           [5., 0.]])
+    """
+    return _distances(l2_tile, X, Y, out)
+
+
+def _distances(
+    tile: TileFunction, X: ArrayLike, Y: ArrayLike | None, out: FloatArray | None
+) -> FloatArray:
+    A = as_features(X)
+    B = None if Y is None or Y is X else as_features(Y, A.shape[1], "Y")
+    return fill_gram(tile, A, B, out)
+
+
+def l1_tile(A: Rows, B: Rows) -> FloatArray:
+    """Return the sums of absolute differences between a few rows."""
+    return _sums(A, B, squared=False)
+
+
+def squared_l2_tile(A: Rows, B: Rows) -> FloatArray:
+    """Return the sums of squared differences between a few rows."""
+    return _sums(A, B, squared=True)
+
+
+def l2_tile(A: Rows, B: Rows) -> FloatArray:
+    """Return the Euclidean distances between a few rows."""
+    squares = squared_l2_tile(A, B)
+    return np.sqrt(squares, out=squares)
+
+
+def dot_tile(A: Rows, B: Rows) -> FloatArray:
+    """Return the inner products between a few rows."""
+    products = A @ B.T
+    return products.toarray() if sparse.issparse(products) else products
+
+
+def _sums(A: Rows, B: Rows, squared: bool) -> FloatArray:
+    dtype = np.result_type(A.dtype, B.dtype)
+    sums = np.zeros((A.shape[0], B.shape[0]), dtype)
+    if sparse.issparse(A) or sparse.issparse(B):
+        row = np.zeros(A.shape[1], dtype)
+        _sparse_differences(*_parts(A, dtype), *_parts(B, dtype), squared, row, sums)
+    else:
+        _dense_differences(_even(A, dtype), _even(B, dtype).T.copy(), squared, sums)
+    return sums
+
+
+def _even(rows: FloatArray, dtype: np.dtype[np.floating]) -> FloatArray:
+    """Return a fresh copy with an even number of columns, the last zero if need be.
+
+    Fresh, so that one compiled version serves read-only and strided input.
+    """
+    n, n_features = rows.shape
+    padded = np.zeros((n, n_features + n_features % 2), dtype)
+    padded[:, :n_features] = rows
+    return padded
+
+
+def _parts(rows: Rows, dtype: np.dtype[np.floating]) -> tuple[FloatArray, IntArray, IntArray]:
+    rows = sparse.csr_array(rows)
+    return (
+        rows.data.astype(dtype),
+        rows.indices.astype(np.int64),
+        rows.indptr.astype(np.int64),
+    )
+
+
+@jit
+def _dense_differences(A: FloatArray, BT: FloatArray, squared: bool, sums: FloatArray) -> None:
+    """Add up two features at a time: half the traffic to `sums` of one at a time."""
+    n, n_features = A.shape
+    m = BT.shape[1]
+    for i in range(n):
+        for d in range(0, n_features, 2):
+            a, b = A[i, d], A[i, d + 1]
+            if squared:
+                for j in range(m):
+                    s, t = a - BT[d, j], b - BT[d + 1, j]
+                    sums[i, j] += s * s + t * t
+            else:
+                for j in range(m):
+                    sums[i, j] += abs(a - BT[d, j]) + abs(b - BT[d + 1, j])
+
+
+@jit
+def _size(difference: float, squared: bool) -> float:
+    return difference * difference if squared else abs(difference)
+
+
+@jit
+def _sparse_differences(
+    A_data: FloatArray,
+    A_indices: IntArray,
+    A_indptr: IntArray,
+    B_data: FloatArray,
+    B_indices: IntArray,
+    B_indptr: IntArray,
+    squared: bool,
+    row: FloatArray,
+    sums: FloatArray,
+) -> None:
+    """Sum over the stored entries of b, then add what a holds in other columns.
+
+    `row` is a dense row of zeros; it holds one row of A at a time. When every entry of a
+    is met in b nothing is added, so that equal rows are at distance zero exactly.
+    """
+    for i in range(len(A_indptr) - 1):
+        size, stored = 0.0, 0
+        for p in range(A_indptr[i], A_indptr[i + 1]):
+            row[A_indices[p]] = A_data[p]
+            size += _size(A_data[p], squared)
+            stored += A_data[p] != 0
+        for j in range(len(B_indptr) - 1):
+            common, total, met = 0.0, 0.0, 0
+            for p in range(B_indptr[j], B_indptr[j + 1]):
+                a = row[B_indices[p]]
+                total += _size(a - B_data[p], squared)
+                common += _size(a, squared)
+                met += a != 0
+            sums[i, j] = total + max(size - common, 0.0) if met < stored else total
+        for p in range(A_indptr[i], A_indptr[i + 1]):
+            row[A_indices[p]] = 0

@@ -1,0 +1,66 @@
+r"""Kernels of the inner product."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from kernsemble._arguments import check_count, check_not_negative
+from kernsemble._typing import FloatArray
+from kernsemble.kernels.base import PointKernel
+from kernsemble.kernels.distances import dot_tile
+from kernsemble.kernels.gram import Embedded
+
+
+class Linear(PointKernel):
+    r"""The kernel :math:`K(x, x') = x^\top x'`.
+
+    Examples
+    --------
+    >>> from kernsemble.kernels import Linear
+    >>> Linear()([[1.0, 2.0]], [[3.0, 4.0]])
+    array([[11.]])
+    """
+
+    def _tile(self, A: Embedded, B: Embedded) -> FloatArray:
+        return dot_tile(A, B)
+
+    def _diagonal(self, A: Embedded) -> FloatArray:
+        squares = A.multiply(A) if sparse.issparse(A) else A * A
+        return np.asarray(squares.sum(axis=1)).ravel()
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Polynomial(Linear):
+    r"""The kernel :math:`K(x, x') = (x^\top x' + c)^p`.
+
+    Parameters
+    ----------
+    degree : int, default=2
+        The degree p.
+    offset : float, default=1.0
+        The offset c, at least 0; larger values weigh low powers more.
+
+    Examples
+    --------
+    >>> from kernsemble.kernels import Polynomial
+    >>> Polynomial(degree=2)([[1.0, 2.0]], [[3.0, 4.0]])
+    array([[144.]])
+    """
+
+    degree: int = 2
+    offset: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_count("degree", self.degree)
+        check_not_negative("offset", self.offset)
+
+    def _tile(self, A: Embedded, B: Embedded) -> FloatArray:
+        return self._of(super()._tile(A, B))
+
+    def _diagonal(self, A: Embedded) -> FloatArray:
+        return self._of(super()._diagonal(A))
+
+    def _of(self, products: FloatArray) -> FloatArray:
+        products += self.offset
+        return np.power(products, self.degree, out=products)

@@ -1,0 +1,122 @@
+r"""What can be said of a kernel from its matrix on a sample."""
+
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from kernsemble._typing import FloatArray
+
+
+def centre(K: FloatArray) -> FloatArray:
+    r"""Return :math:`HKH`, :math:`H = I - \tfrac1n 11^\top`: the kernel of centred features.
+
+    Kernels that differ by :math:`f(x) + f(x')` have the same centred matrix.
+
+    Examples
+    --------
+    >>> from kernsemble.kernels.geometry import centre
+    >>> centre([[4.0, 0.0], [0.0, 0.0]])
+    array([[ 1., -1.],
+           [-1.,  1.]])
+    """
+    K = _square(K)
+    means = K.mean(axis=0)
+    return K - means - K.mean(axis=1)[:, np.newaxis] + means.mean()
+
+
+def alignment(K: FloatArray, L: FloatArray) -> float:
+    r"""Return the cosine :math:`\langle K, L\rangle_F / (\|K\|_F\|L\|_F)` of two matrices.
+
+    Against :math:`yy^\top` it says how well a kernel fits labels; centre both matrices
+    first to ignore what a bias takes care of.
+
+    Examples
+    --------
+    >>> from kernsemble.kernels.geometry import alignment
+    >>> alignment([[1.0, 0.0], [0.0, 1.0]], [[1.0, -1.0], [-1.0, 1.0]])
+    0.707
+    """
+    K, L = _square(K), _square(L)
+    norms = np.linalg.norm(K) * np.linalg.norm(L)
+    if norms == 0.0:
+        raise ValueError("alignment is undefined: one of the matrices is zero.")
+    return float(np.vdot(K, L) / norms)
+
+
+class Kind(Enum):
+    r"""How definite a symmetric matrix is; conditionally means between :math:`\sum\beta_i = 0`."""
+
+    PD = "positive definite"
+    PSD = "positive semidefinite"
+    CPD = "conditionally positive definite"
+    CPSD = "conditionally positive semidefinite"
+    INDEFINITE = "indefinite"
+
+
+@dataclass(frozen=True)
+class Definiteness:
+    """The kind of a matrix, with the eigenvalues it was told by."""
+
+    kind: Kind
+    smallest_eigenvalue: float
+    smallest_conditional_eigenvalue: float
+    tolerance: float
+
+
+def definiteness(K: FloatArray, tol: float | None = None) -> Definiteness:
+    r"""Tell how definite a kernel is on a sample, in :math:`O(n^3)`.
+
+    The smallest eigenvalue of K is compared with a tolerance, and then that of K between
+    vectors that sum to zero. Of the kinds PD, PSD, CPD, CPSD the first that holds is given.
+
+    Parameters
+    ----------
+    K : array of shape (n, n)
+        A kernel matrix.
+    tol : float, optional
+        Eigenvalues within ±tol count as zero; by default n times the rounding error of the
+        largest.
+
+    Examples
+    --------
+    >>> from kernsemble.kernels import Stump
+    >>> from kernsemble.kernels.geometry import definiteness
+    >>> X = [[0.0], [1.0], [3.0]]
+    >>> definiteness(Stump().bind(X)(X)).kind
+    <Kind.PD: 'positive definite'>
+    >>> definiteness(Stump().simplified.bind(X)(X)).kind
+    <Kind.CPD: 'conditionally positive definite'>
+    """
+    K = _square(K)
+    if not np.allclose(K, K.T, rtol=1e-10, atol=1e-10 * np.abs(K).max()):
+        raise ValueError("K is not symmetric, so it is no kernel matrix of a sample with itself.")
+    eigenvalues = np.linalg.eigvalsh(K)
+    scale = np.abs(eigenvalues).max()
+    tol = len(K) * float(np.finfo(K.dtype).eps) * float(scale) if tol is None else tol
+    smallest, conditional = float(eigenvalues[0]), _smallest_conditional(K)
+    kinds = (
+        (Kind.PD, smallest > tol),
+        (Kind.PSD, smallest >= -tol),
+        (Kind.CPD, conditional > tol),
+        (Kind.CPSD, conditional >= -tol),
+    )
+    kind = next((kind for kind, holds in kinds if holds), Kind.INDEFINITE)
+    return Definiteness(kind, smallest, conditional, tol)
+
+
+def _smallest_conditional(K: FloatArray) -> float:
+    """Return the smallest eigenvalue of K between vectors that sum to zero, inf for one row."""
+    ones = np.ones((len(K), 1))
+    basis = np.linalg.qr(ones, mode="complete").Q[:, 1:]
+    return float(np.linalg.eigvalsh(basis.T @ K @ basis).min(initial=np.inf))
+
+
+def _square(K: ArrayLike) -> FloatArray:
+    matrix = np.asarray(K, dtype=np.float64)
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.size == 0:
+        raise ValueError(f"a kernel matrix must be square, this has shape {matrix.shape}.")
+    if not np.isfinite(matrix).all():
+        raise ValueError("the kernel matrix holds NaN or infinite values.")
+    return matrix

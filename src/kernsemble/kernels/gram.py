@@ -1,0 +1,121 @@
+"""Kernel matrices, computed tile by tile.
+
+A tile is small enough to stay in the cache while a whole kernel expression is evaluated
+on it, so sums and products of kernels need no second matrix; tiles are independent, so
+threads share them; and of a matrix that is its own mirror image only one half is computed.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeAlias
+
+import joblib
+import numpy as np
+
+from kernsemble._typing import FloatArray, Rows
+from kernsemble.exceptions import GramTooLargeError
+
+TILE_ROWS = 384
+
+Embedded: TypeAlias = Any  # rows as a kernel compares them: a matrix, or a tuple of such
+TileFunction: TypeAlias = Callable[[Embedded, Embedded], FloatArray]
+
+
+def n_rows(rows: Embedded) -> int:
+    """Return the number of rows of a matrix or of a tuple of matrices."""
+    return n_rows(rows[0]) if isinstance(rows, tuple) else rows.shape[0]
+
+
+def take_rows(rows: Embedded, span: slice) -> Embedded:
+    """Return a span of rows of a matrix or of a tuple of matrices."""
+    return tuple(take_rows(part, span) for part in rows) if isinstance(rows, tuple) else rows[span]
+
+
+def fill_gram(
+    tile: TileFunction, A: Embedded, B: Embedded | None = None, out: FloatArray | None = None
+) -> FloatArray:
+    """Return the matrix of `tile` between all rows of `A` and all rows of `B`.
+
+    Parameters
+    ----------
+    tile : callable
+        ``tile(a, b)`` returns the matrix between a few rows of each as a new array.
+    A, B : matrix or tuple of matrices
+        Without `B`, the rows of `A` are compared with each other, each pair once.
+    out : array, optional
+        Where to put the result; any writable array of that shape, a slice of a larger one
+        or a memory map included.
+
+    Notes
+    -----
+    Besides the result a few tiles of 384 × 384 numbers are held for each thread.
+    """
+    mirrored = B is None
+    B = A if B is None else B
+    out = _allocate((n_rows(A), n_rows(B)), _dtype(A, B)) if out is None else out
+    if out.shape != (n_rows(A), n_rows(B)):
+        raise ValueError(f"out has shape {out.shape}, but the matrix has {(n_rows(A), n_rows(B))}.")
+
+    def work(spans: tuple[slice, slice]) -> None:
+        rows, columns = spans
+        values = tile(take_rows(A, rows), take_rows(B, columns))
+        out[rows, columns] = values
+        if mirrored and rows != columns:
+            out[columns, rows] = values.T
+
+    _run(work, list(_tiles(*out.shape, mirrored)))
+    return out
+
+
+def n_threads() -> int:
+    """Return how many threads to use: the usable cores, or what joblib's workers are left with."""
+    return int(os.environ.get("NUMBA_NUM_THREADS") or joblib.cpu_count())
+
+
+def _tiles(n: int, m: int, mirrored: bool) -> Iterator[tuple[slice, slice]]:
+    for i in range(0, n, TILE_ROWS):
+        for j in range(i if mirrored else 0, m, TILE_ROWS):
+            yield slice(i, min(i + TILE_ROWS, n)), slice(j, min(j + TILE_ROWS, m))
+
+
+def _run(work: Callable[[Any], None], tasks: list[Any]) -> None:
+    if len(tasks) < 4 or n_threads() == 1:  # starting threads would cost more
+        for task in tasks:
+            work(task)
+        return
+    pool = ThreadPoolExecutor(n_threads())
+    try:
+        for _ in pool.map(work, tasks):
+            pass
+    finally:
+        pool.shutdown(cancel_futures=True)  # an interrupt ends within one tile
+
+
+def _dtype(*embedded: Embedded) -> np.dtype[Any]:
+    def leaves(rows: Embedded) -> Iterator[Rows]:
+        if isinstance(rows, tuple):
+            for part in rows:
+                yield from leaves(part)
+        else:
+            yield rows
+
+    return np.result_type(*(leaf.dtype for leaf in leaves(embedded)))
+
+
+def _allocate(shape: tuple[int, int], dtype: np.dtype[Any]) -> FloatArray:
+    needed, present = shape[0] * shape[1] * dtype.itemsize, _physical_memory()
+    if needed > present:
+        raise GramTooLargeError(
+            f"a {shape[0]} x {shape[1]} kernel matrix takes {needed / 2**30:.1f} GiB, and this "
+            f"machine has {present / 2**30:.1f} GiB. Use fewer rows, float32 input, or chunks: "
+            "kernel(X[start:stop], Y)."
+        )
+    return np.empty(shape, dtype)
+
+
+def _physical_memory() -> float:
+    try:
+        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    except (AttributeError, ValueError):  # not told on this system
+        return np.inf

@@ -1,0 +1,157 @@
+r"""Kernels that embody logical combinations of any number of stumps."""
+
+from dataclasses import dataclass, field, replace
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import gammaln, xlogy
+
+from kernsemble._arguments import check_count, check_positive
+from kernsemble._typing import FloatArray
+from kernsemble.hypotheses import Regions
+from kernsemble.kernels.base import Kernel
+from kernsemble.kernels.ensemble import Stump
+from kernsemble.kernels.gram import Embedded, n_rows
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _OverStumps(Kernel):
+    """A function of the stump kernel."""
+
+    stump: Stump = field(default=Stump(), kw_only=True)
+
+    def bind(self, X: ArrayLike) -> Self:
+        return replace(self, stump=self.stump.bind(X))
+
+    @property
+    def n_features(self) -> int | None:
+        return self.stump.n_features
+
+    @property
+    def _double_delta(self) -> float:
+        return 2.0 * self.stump.delta
+
+    def _embed(self, X: ArrayLike, name: str) -> Embedded:
+        return self.stump._embed(X, name)
+
+    def _tile(self, A: Embedded, B: Embedded) -> FloatArray:
+        stump = self.stump._tile(A, B)
+        stump += self.stump.delta
+        return self._of(stump)
+
+    def _diagonal(self, A: Embedded) -> FloatArray:
+        return self._of(np.full(n_rows(A), self._double_delta))
+
+    def _of(self, agreement: FloatArray) -> FloatArray:
+        r"""Return the kernel from :math:`K_S + \Delta_S`, which may be overwritten."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class StumpRegion(_OverStumps):
+    r"""The kernel that embodies the AND/OR combinations of up to L stumps.
+
+    .. math:: K_1 &= K_S + \Delta_S, & \Delta_1 &= 2\Delta_S \\
+              K_{L+1} &= (K_L + \Delta_L)(K_S + \Delta_S), & \Delta_{L+1} &= 2\Delta_L\Delta_S
+
+    This is Definition 17 as printed, in closed form
+    :math:`(2\Delta_S)^L \sum_{l=1}^L u^l` with :math:`u = (K_S + \Delta_S) / 2\Delta_S`. Its
+    hypotheses are boxes: conjunctions of l ≤ L stumps, each power of u one length. A chain
+    of ``&`` carries the constant of Theorem 16, :math:`4\Delta_L\Delta_S`, instead; the two
+    agree up to L = 2 and weigh the lengths differently from L = 3 on.
+
+    Parameters
+    ----------
+    level : int, default=2
+        The number L of stumps that may be combined.
+    stump : Stump, default=Stump()
+        The stumps to combine.
+
+    Examples
+    --------
+    >>> from kernsemble.kernels import StumpRegion
+    >>> StumpRegion(level=2).bind([[0.0], [1.0]])([[0.0], [1.0]])
+    array([[2.42, 0.12],
+           [0.12, 2.42]])
+    """
+
+    level: int = 2
+
+    def __post_init__(self) -> None:
+        check_count("level", self.level)
+
+    @property
+    def delta(self) -> float:
+        r"""The constant of Definition 17: :math:`\Delta_L = (2\Delta_S)^L`."""
+        return self._double_delta**self.level
+
+    @property
+    def hypotheses(self) -> Regions:
+        weights = np.full(self.level + 1, self.delta)
+        weights[0] = 0.0
+        return Regions(self.stump.hypotheses, weights)
+
+    def _of(self, agreement: FloatArray) -> FloatArray:
+        kernel = agreement.copy()
+        for level in range(1, self.level):
+            kernel += self._double_delta**level
+            kernel *= agreement
+        return kernel
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DecisionTree(_OverStumps):
+    r"""The kernel that embodies decision trees of every depth.
+
+    .. math:: K(x, x') = \exp(\gamma (K_S(x, x') + \Delta_S)) - 1,
+              \qquad 0 < \gamma < 1 / \Delta_S
+
+    It is a positive combination of the stump region kernels of every level (Theorem 18),
+    and :math:`\kappa_1 \exp(-\gamma \|x - x'\|_1) + \kappa_3`: the same SVM as
+    `Laplacian`, with another C, for rows within the range of the sample.
+
+    Parameters
+    ----------
+    gamma : float
+        How much depth counts; checked against :math:`1/\Delta_S` when bound.
+    stump : Stump, default=Stump()
+        The stumps that the trees are made of.
+
+    Examples
+    --------
+    >>> from kernsemble.kernels import DecisionTree
+    >>> DecisionTree(gamma=0.5).bind([[0.0], [1.0]])([[0.0], [1.0]]).round(2)
+    array([[0.73, 0.05],
+           [0.05, 0.73]])
+    """
+
+    gamma: float
+
+    def __post_init__(self) -> None:
+        check_positive("gamma", self.gamma)
+
+    def bind(self, X: ArrayLike) -> Self:
+        bound = super().bind(X)
+        if self.gamma * bound.stump.delta >= 1.0:
+            raise ValueError(
+                f"gamma={self.gamma!r} must be below 1/Δ_S = {1.0 / bound.stump.delta:.4g} on this "
+                "data, or some trees would have negative weight (Theorem 18). Use a smaller "
+                f"gamma, or Laplacian(gamma={self.gamma!r}): the same SVM, for any gamma."
+            )
+        return bound
+
+    @property
+    def hypotheses(self) -> Regions:
+        weights = power_series(self.gamma * self._double_delta)
+        weights[0] = 0.0
+        return Regions(self.stump.hypotheses, weights)
+
+    def _of(self, agreement: FloatArray) -> FloatArray:
+        return np.expm1(np.multiply(agreement, self.gamma, out=agreement), out=agreement)
+
+
+def power_series(x: float) -> FloatArray:
+    r"""Return :math:`x^l / l!` for l = 0, 1, … as far as :math:`(2x)^l / l!` matters."""
+    power = np.arange(int(2.0 * x + 12.0 * np.sqrt(2.0 * x)) + 30)
+    return np.exp(xlogy(power, x) - gammaln(power + 1))

@@ -1,0 +1,53 @@
+"""Kernels by name: strings become objects here and nowhere else."""
+
+import difflib
+
+from kernsemble.kernels.base import Kernel
+from kernsemble.kernels.dot import Linear, Polynomial
+from kernsemble.kernels.ensemble import (
+    Category,
+    HistogramIntersection,
+    MiddleStump,
+    Perceptron,
+    Stump,
+)
+from kernsemble.kernels.radial import Exponential, Gaussian, Laplacian
+from kernsemble.kernels.regions import StumpRegion
+
+KERNELS: dict[str, type[Kernel]] = {
+    "category": Category,
+    "exponential": Exponential,
+    "gaussian": Gaussian,
+    "histogram-intersection": HistogramIntersection,
+    "laplacian": Laplacian,
+    "linear": Linear,
+    "middle-stump": MiddleStump,
+    "perceptron": Perceptron,
+    "polynomial": Polynomial,
+    "stump": Stump,
+    "stump-region": StumpRegion,
+}
+
+
+def as_kernel(kernel: str | Kernel) -> Kernel:
+    """Return the kernel of a name, with its default settings, or the kernel itself.
+
+    Examples
+    --------
+    >>> from kernsemble.kernels import as_kernel
+    >>> as_kernel("middle-stump")
+    MiddleStump()
+    """
+    if isinstance(kernel, Kernel):
+        return kernel
+    if not isinstance(kernel, str):
+        raise TypeError(
+            f"kernel={kernel!r} must be a kernel, such as Stump() or 0.5 * Stump() + "
+            f"Perceptron(), or one of the names {sorted(KERNELS)}."
+        )
+    name = kernel.lower().replace("_", "-")
+    if name not in KERNELS:
+        near = difflib.get_close_matches(name, KERNELS, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"the names are {sorted(KERNELS)}."
+        raise ValueError(f"kernel={kernel!r} is not known; {hint}")
+    return KERNELS[name]()
