@@ -24,7 +24,7 @@ def as_features(X: ArrayLike, n_features: int | None = None, name: str = "X") ->
             X, accept_sparse="csr", dtype=(np.float64, np.float32), order="C", input_name=name
         )
     except (TypeError, ValueError) as error:
-        if "could not convert string" in str(error) or "must be a real number" in str(error):
+        if "could not convert" in str(error) or "real number" in str(error):
             raise ValueError(
                 f"{name} holds something that is not a number ({error}). Encode such columns "
                 "first, or compare them with Category().on(columns)."

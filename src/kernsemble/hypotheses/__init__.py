@@ -8,13 +8,22 @@ finite sets and samples vote.
 
 from kernsemble.hypotheses.base import FiniteSet, Hypotheses, HypothesisSet
 from kernsemble.hypotheses.categories import CategorySet, Memberships
-from kernsemble.hypotheses.combinations import And, OnColumns, Regions, Reweighted, Union, Xor
+from kernsemble.hypotheses.combinations import (
+    And,
+    ConstantSet,
+    OnColumns,
+    Regions,
+    Reweighted,
+    Union,
+    Xor,
+)
 from kernsemble.hypotheses.perceptrons import Perceptrons, PerceptronSet
 from kernsemble.hypotheses.thresholds import MiddleStumpSet, StumpCells, Stumps, StumpSet
 
 __all__ = [
     "And",
     "CategorySet",
+    "ConstantSet",
     "FiniteSet",
     "Hypotheses",
     "HypothesisSet",

@@ -76,8 +76,7 @@ class HypothesisSet(Value, ABC):
         if not 0.0 < self.total_measure < np.inf:
             raise ValueError(
                 f"{type(self).__name__} has total measure {self.total_measure}, so nothing can be "
-                "drawn from it: zero when all columns of the sample are constant, infinite when "
-                "gamma is too large."
+                "drawn from it: are all columns of the sample constant, or on a huge scale?"
             )
         measure = np.full(n, self.total_measure / n)
         return FiniteSet(self.draw(n, np.random.default_rng(rng)), measure)

@@ -192,6 +192,32 @@ class OnColumns(HypothesisSet):
         return _OfColumns(self.hypotheses.draw(n, rng), self.columns)
 
 
+@dataclass(frozen=True, eq=False)
+class ConstantSet(HypothesisSet):
+    """The two hypotheses that vote +1 everywhere and −1 everywhere."""
+
+    measure: float
+
+    @property
+    def total_measure(self) -> float:
+        return self.measure
+
+    @property
+    def has_constant(self) -> bool:
+        return True
+
+    def draw(self, n: int, rng: np.random.Generator) -> Hypotheses:
+        return _Constants(rng.choice([-1.0, 1.0], size=n))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Constants(Hypotheses):
+    polarity: FloatArray
+
+    def vote(self, X: Rows) -> FloatArray:
+        return np.tile(self.polarity, (X.shape[0], 1))
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class _Joined(Hypotheses):
     parts: tuple[Hypotheses, ...]

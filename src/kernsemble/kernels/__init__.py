@@ -10,6 +10,7 @@ from kernsemble.kernels.distances import l1_distances, l2_distances
 from kernsemble.kernels.dot import Linear, Polynomial
 from kernsemble.kernels.ensemble import (
     Category,
+    Constant,
     HistogramIntersection,
     MiddleStump,
     Perceptron,
@@ -22,6 +23,7 @@ from kernsemble.kernels.registry import as_kernel
 
 __all__ = [
     "Category",
+    "Constant",
     "DecisionTree",
     "Exponential",
     "Gaussian",

@@ -103,7 +103,10 @@ class Sum(_Combination):
 
     @property
     def _expression(self) -> str:
-        return " + ".join(part._operand for part in self.parts)
+        tight = (Product, Scaled)  # bind tighter than a sum
+        return " + ".join(
+            part._expression if isinstance(part, tight) else part._operand for part in self.parts
+        )
 
 
 class Product(_Combination):

@@ -8,11 +8,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
+from kernsemble._arguments import check_positive
 from kernsemble._typing import FloatArray, Rows
 from kernsemble._validation import as_features, column_minima
 from kernsemble.exceptions import UnboundKernelError
 from kernsemble.hypotheses import (
     CategorySet,
+    ConstantSet,
     HypothesisSet,
     MiddleStumpSet,
     PerceptronSet,
@@ -249,6 +251,45 @@ class Simplified(Kernel):
     @property
     def _expression(self) -> str:
         return f"{self.kernel._operand}.simplified"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Constant(PointKernel):
+    r"""The kernel :math:`K(x, x') = c > 0` of the two constant hypotheses.
+
+    An SVM with a bias does not notice it; a method without one gains a bias by it.
+
+    Parameters
+    ----------
+    value : float, default=1.0
+        The constant c.
+
+    Examples
+    --------
+    >>> from kernsemble.kernels import Constant, Linear
+    >>> (Linear() + Constant(2.0))([[1.0], [3.0]])
+    array([[ 3.,  5.],
+           [ 5., 11.]])
+    """
+
+    value: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_positive("value", self.value)
+
+    @property
+    def hypotheses(self) -> ConstantSet:
+        return ConstantSet(self.value)
+
+    @property
+    def is_neutral(self) -> bool:
+        return True
+
+    def _tile(self, A: Embedded, B: Embedded) -> FloatArray:
+        return np.full((n_rows(A), n_rows(B)), self.value)
+
+    def _diagonal(self, A: Embedded) -> FloatArray:
+        return np.full(n_rows(A), self.value)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

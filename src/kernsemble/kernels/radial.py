@@ -15,9 +15,10 @@ from kernsemble.hypotheses import HypothesisSet, PerceptronSet, Regions, StumpSe
 from kernsemble.kernels.base import PointKernel
 from kernsemble.kernels.distances import l1_tile, l2_tile, squared_l2_tile
 from kernsemble.kernels.gram import Embedded, TileFunction, fill_gram, n_rows
-from kernsemble.kernels.regions import power_series
+from kernsemble.kernels.regions import exponential_series
 
 ROWS_FOR_SCALE = 2_000
+LARGEST_EXPONENT = 700.0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -70,7 +71,12 @@ class _RadialEnsemble(Radial):
         if self.conditions is None:
             raise UnboundKernelError(self)
         mean = 2.0 * float(self.gamma) * self.conditions.total_measure
-        return Regions(self.conditions, power_series(mean) * np.exp(-mean))
+        if mean > LARGEST_EXPONENT:
+            raise ValueError(
+                f"gamma = {self.gamma!r} makes regions of measure exp({mean:.3g}) on this data, more "
+                "than a float can hold: ask for the hypotheses of a kernel with a smaller gamma"
+            )
+        return Regions(self.conditions, exponential_series(mean, shift=mean))
 
     @property
     def delta(self) -> float:

@@ -57,9 +57,10 @@ class StumpRegion(_OverStumps):
 
     This is Definition 17 as printed, in closed form
     :math:`(2\Delta_S)^L \sum_{l=1}^L u^l` with :math:`u = (K_S + \Delta_S) / 2\Delta_S`. Its
-    hypotheses are boxes: conjunctions of l ≤ L stumps, each power of u one length. A chain
-    of ``&`` carries the constant of Theorem 16, :math:`4\Delta_L\Delta_S`, instead; the two
-    agree up to L = 2 and weigh the lengths differently from L = 3 on.
+    hypotheses are boxes: conjunctions of l ≤ L stumps, each power of u one length. The chain
+    ``(Stump() + Constant(Δ_S)) & Stump() & …`` carries the constant of Theorem 16,
+    :math:`4\Delta_L\Delta_S`, instead; the two agree up to L = 2 and weigh the lengths
+    differently from L = 3 on.
 
     Parameters
     ----------
@@ -143,7 +144,7 @@ class DecisionTree(_OverStumps):
 
     @property
     def hypotheses(self) -> Regions:
-        weights = power_series(self.gamma * self._double_delta)
+        weights = exponential_series(self.gamma * self._double_delta)
         weights[0] = 0.0
         return Regions(self.stump.hypotheses, weights)
 
@@ -151,7 +152,10 @@ class DecisionTree(_OverStumps):
         return np.expm1(np.multiply(agreement, self.gamma, out=agreement), out=agreement)
 
 
-def power_series(x: float) -> FloatArray:
-    r"""Return :math:`x^l / l!` for l = 0, 1, … as far as :math:`(2x)^l / l!` matters."""
+def exponential_series(x: float, shift: float = 0.0) -> FloatArray:
+    r"""Return the terms :math:`e^{-s} x^l / l!` of :math:`\exp(x - s)`.
+
+    There are as many as matter after multiplication by :math:`2^l`, as in `Regions`.
+    """
     power = np.arange(int(2.0 * x + 12.0 * np.sqrt(2.0 * x)) + 30)
-    return np.exp(xlogy(power, x) - gammaln(power + 1))
+    return np.exp(xlogy(power, x) - gammaln(power + 1) - shift)

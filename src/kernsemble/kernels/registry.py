@@ -6,6 +6,7 @@ from kernsemble.kernels.base import Kernel
 from kernsemble.kernels.dot import Linear, Polynomial
 from kernsemble.kernels.ensemble import (
     Category,
+    Constant,
     HistogramIntersection,
     MiddleStump,
     Perceptron,
@@ -16,6 +17,7 @@ from kernsemble.kernels.regions import StumpRegion
 
 KERNELS: dict[str, type[Kernel]] = {
     "category": Category,
+    "constant": Constant,
     "exponential": Exponential,
     "gaussian": Gaussian,
     "histogram-intersection": HistogramIntersection,

@@ -1,0 +1,52 @@
+"""Sphinx settings; everything is built offline and every warning is an error."""
+
+from importlib.metadata import version as version_of
+
+project = "kernsemble"
+author = "The kernsemble developers"
+copyright = author
+release = version = version_of(project)
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+    "numpydoc",
+    "sphinx_gallery.gen_gallery",
+]
+exclude_patterns = ["_build"]
+templates_path = ["_templates"]
+default_role = "py:obj"  # single backticks in docstrings name objects or arguments
+nitpicky = False
+
+myst_enable_extensions = ["amsmath", "colon_fence", "dollarmath"]
+myst_heading_anchors = 3
+
+autosummary_generate = True
+autodoc_typehints = "none"  # the numpydoc sections say it in words
+numpydoc_show_class_members = False  # the class template lists them
+
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "auto_examples",
+    "filename_pattern": r"/plot_",
+    "within_subsection_order": "FileNameSortKey",
+    "download_all_examples": False,
+    "show_signature": False,
+    "write_computation_times": False,
+}
+
+html_theme = "pydata_sphinx_theme"
+html_title = f"kernsemble {release}"
+html_show_sourcelink = False
+html_copy_source = False
+html_static_path = []
+html_sidebars = {"index": [], "changelog": [], "contributing": [], "benchmarks": []}
+html_theme_options = {
+    "logo": {"text": "kernsemble"},
+    "navbar_end": ["theme-switcher"],
+    "secondary_sidebar_items": ["page-toc"],
+    "show_toc_level": 2,
+    "header_links_before_dropdown": 6,
+}

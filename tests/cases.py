@@ -1,0 +1,89 @@
+"""The tables that the tests run over: a new kernel is tested everywhere by adding a row."""
+
+import numpy as np
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from sklearn.svm import SVC
+
+from kernsemble.kernels import (
+    Category,
+    Constant,
+    DecisionTree,
+    Exponential,
+    Gaussian,
+    HistogramIntersection,
+    Laplacian,
+    Linear,
+    MiddleStump,
+    Perceptron,
+    Polynomial,
+    Stump,
+    StumpRegion,
+)
+
+SIMPLE_ENSEMBLES = [
+    Stump(),
+    Stump(measure="empirical"),
+    Stump(measure="distinct", margin=0.5),
+    MiddleStump(),
+    Perceptron(),
+    Category(),
+]
+
+ENSEMBLES = [
+    *SIMPLE_ENSEMBLES,
+    Constant(2.0),
+    Stump() + Perceptron(),
+    0.25 * Stump() + MiddleStump(),
+    Stump() * Perceptron(),
+    2.0 * (MiddleStump() * Stump()),
+    Stump() & Perceptron(),
+    (Stump() & MiddleStump()) & Stump(),
+    (Stump() + Constant()) & (0.5 * Category()),
+    StumpRegion(level=1),
+    StumpRegion(level=3),
+    DecisionTree(gamma=0.01),
+    DecisionTree(gamma=0.01, stump=Stump(measure="empirical")),
+    Laplacian(gamma=0.05),
+    Laplacian(),
+    Exponential(gamma=0.05),
+    Perceptron() * Laplacian(gamma=0.05),
+    Stump().on([0]) + Perceptron().on([0, -1]),
+]
+
+DEFINITE = [
+    *ENSEMBLES,
+    Gaussian(),
+    Gaussian(gamma=0.1),
+    Exponential(),
+    Linear(),
+    Polynomial(degree=3, offset=0.5),
+    HistogramIntersection(),
+    Gaussian(gamma=0.5) * Linear() + Stump(),
+]
+
+CONDITIONAL = [
+    *(kernel.simplified for kernel in SIMPLE_ENSEMBLES),
+    (Stump() + 0.5 * Perceptron()).simplified,
+    (Stump() + Perceptron()).on([0]).simplified,
+    Stump().simplified + Gaussian(),
+]
+
+KERNELS = [*DEFINITE, *CONDITIONAL]
+
+
+def samples(min_rows=1, max_rows=12, min_columns=1, max_columns=4):
+    """Rows on a coarse grid, so that ties, duplicates and constant columns are common."""
+    shapes = st.tuples(st.integers(min_rows, max_rows), st.integers(min_columns, max_columns))
+    grid = st.integers(-40, 40).map(lambda k: k / 8)
+    return shapes.flatmap(lambda shape: arrays(np.float64, shape, elements=grid))
+
+
+def random_rows(n=30, n_features=3, seed=0):
+    return np.random.default_rng(seed).normal(size=(n, n_features))
+
+
+def svm_decisions(kernel, X, y, Z, C=1.0):
+    """The decision values at Z of the SVM, by LIBSVM (whose matrix is float32) on the kernel."""
+    machine = SVC(kernel="precomputed", C=C, tol=1e-10).fit(kernel(X), y)
+    return machine.decision_function(kernel(Z, X))

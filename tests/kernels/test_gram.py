@@ -1,0 +1,85 @@
+"""Where kernel matrices go, and what they take."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from cases import random_rows
+from numpy.testing import assert_allclose, assert_array_equal
+
+from kernsemble.exceptions import GramTooLargeError
+from kernsemble.kernels import Gaussian, Laplacian, Perceptron, Stump, gram
+
+X = random_rows(1_000, 3)
+KERNEL = (Stump() + Perceptron()) & Stump()
+
+
+def test_a_matrix_can_be_put_where_one_wants_it(tmp_path):
+    bound = KERNEL.bind(X)
+    expected = bound(X)
+    out = np.empty((1_000, 1_000))
+    assert bound(X, out=out) is out
+    assert_array_equal(out, expected)
+    on_disk = np.memmap(tmp_path / "gram", dtype=np.float64, mode="w+", shape=(1_000, 1_000))
+    assert_array_equal(bound(X, out=on_disk), expected)
+
+
+def test_a_matrix_can_be_filled_in_chunks():
+    bound = KERNEL.bind(X)
+    out = np.empty((1_000, 1_000))
+    for start in range(0, 1_000, 300):
+        bound(X[start : start + 300], X, out=out[start : start + 300])
+    assert_allclose(out, bound(X), rtol=1e-12)
+
+
+def test_a_place_of_another_shape_is_refused():
+    with pytest.raises(ValueError, match=r"out has shape \(2, 2\).*\(1000, 1000\)"):
+        Stump().bind(X)(X, out=np.empty((2, 2)))
+
+
+@pytest.mark.parametrize("threads", ["1", "2", "5"])
+def test_the_number_of_threads_changes_nothing(threads, monkeypatch):
+    expected = KERNEL.bind(X)(X)
+    monkeypatch.setenv("NUMBA_NUM_THREADS", threads)
+    assert gram.n_threads() == int(threads)
+    assert_array_equal(KERNEL.bind(X)(X), expected)
+
+
+def test_an_expression_of_kernels_needs_no_second_matrix():
+    rows = random_rows(2_500, 3)
+    bound = KERNEL.bind(rows)
+    bound(rows[:10])  # compile
+    tracemalloc.start()
+    K = bound(rows)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 1.5 * K.nbytes
+
+
+def test_a_matrix_larger_than_the_machine_is_refused_before_it_is_made(monkeypatch):
+    monkeypatch.setattr(gram, "_physical_memory", lambda: 1e6)
+    with pytest.raises(GramTooLargeError, match=r"1000 x 1000 .* 0\.0 GiB.*float32 input"):
+        Stump().bind(X)(X)
+
+
+def test_systems_that_do_not_tell_their_memory_are_trusted(monkeypatch):
+    monkeypatch.delattr(gram.os, "sysconf")
+    assert gram._physical_memory() == np.inf
+
+
+@pytest.mark.parametrize("kernel", [Stump(), Stump("empirical"), Laplacian(0.1), Gaussian(0.1)])
+def test_float32_rows_give_a_float32_matrix(kernel):
+    single = X.astype(np.float32)
+    K = kernel.bind(single)(single)
+    assert K.dtype == np.float32
+    assert_allclose(K, kernel.bind(X)(X), rtol=1e-3, atol=1e-4)
+
+
+def test_an_error_in_a_thread_reaches_the_caller():
+    def broken(A, B):
+        raise RuntimeError("no tile")
+
+    with pytest.raises(RuntimeError, match="no tile"):
+        gram.fill_gram(broken, X)
+    with pytest.raises(RuntimeError, match="no tile"):
+        gram.fill_gram(broken, random_rows(3_000, 1))

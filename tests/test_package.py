@@ -1,0 +1,60 @@
+"""The package as a whole: light to import, complete in what it exports."""
+
+import subprocess
+import sys
+from importlib import import_module
+from inspect import getdoc, isclass, isfunction
+
+import pytest
+
+import kernsemble
+from kernsemble._jit import jit
+
+PUBLIC = ["kernsemble", *(f"kernsemble.{name}" for name in kernsemble.__all__)]
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_what_is_exported_exists_and_is_sorted(name):
+    module = import_module(name)
+    names = getattr(module, "__all__", [])
+    assert sorted(names) == list(names)
+    assert all(hasattr(module, each) for each in names)
+    assert getdoc(module)
+
+
+@pytest.mark.parametrize(
+    "name", ["kernsemble.datasets", "kernsemble.hypotheses", "kernsemble.kernels"]
+)
+def test_public_objects_have_docstrings_and_kernels_have_examples(name):
+    module = import_module(name)
+    for each in module.__all__:
+        item = getattr(module, each)
+        assert getdoc(item), each
+        if name.endswith("kernels") and (isclass(item) or isfunction(item)) and each != "Kernel":
+            assert ">>> " in getdoc(item), each
+
+
+def test_unknown_attributes():
+    assert "kernels" in dir(kernsemble)
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = kernsemble.nothing
+
+
+def test_importing_imports_neither_numba_nor_what_draws():
+    heavy = "{'numba', 'llvmlite', 'matplotlib', 'pandas', 'polars'}"
+    code = (
+        "import sys, kernsemble, kernsemble.kernels, kernsemble.datasets\n"
+        "kernsemble.kernels.Stump() + kernsemble.kernels.Perceptron()\n"
+        f"sys.exit(' '.join({heavy} & set(sys.modules)))"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+
+
+def test_compiled_functions_call_each_other():
+    @jit
+    def double(x: float) -> float:
+        return 2.0 * x
+
+    assert double(4.0) == 8.0
+    assert double.__name__ == "double"
