@@ -16,13 +16,14 @@ help:  ## list these commands
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
 
 demo: $(VENV)/demo.stamp  ## fit our kernels on embedded data and write demo-report.html
-	$(BIN)/python examples/plot_demo.py
+	$(BIN)/python examples/demo.py
 
 test: lint check docs  ## everything CI runs: lint, types, layers, tests, coverage, docs
 
 check: $(VENV)/dev.stamp  ## the test suite, compiled, then interpreted with coverage
 	$(BIN)/python -m pytest -n 2
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n 2 tests src --cov --cov-report=term
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n 2 tests src --cov --cov-report=term \
+	  -m "not slow and not paper and not large"
 
 lint: $(VENV)/dev.stamp  ## format, lint, types, layers, spelling
 	$(BIN)/ruff format --check
@@ -31,7 +32,8 @@ lint: $(VENV)/dev.stamp  ## format, lint, types, layers, spelling
 	$(BIN)/lint-imports
 	$(BIN)/codespell
 
-docs: $(VENV)/dev.stamp  ## build the documentation, warnings are errors
+docs: $(VENV)/dev.stamp  ## run the documentation's programs and build it, warnings are errors
+	$(BIN)/python -m pytest -q -o addopts= --doctest-glob='*.md' docs
 	$(BIN)/sphinx-build -q -W --keep-going docs docs/_build/html
 
 bench: $(VENV)/dev.stamp  ## run every benchmark

@@ -1,5 +1,6 @@
 """Sphinx settings; everything is built offline and every warning is an error."""
 
+import re
 from importlib.metadata import version as version_of
 
 project = "kernsemble"
@@ -18,7 +19,6 @@ extensions = [
 exclude_patterns = ["_build"]
 templates_path = ["_templates"]
 default_role = "py:obj"  # single backticks in docstrings name objects or arguments
-nitpicky = False
 
 myst_enable_extensions = ["amsmath", "colon_fence", "dollarmath"]
 myst_heading_anchors = 3
@@ -31,6 +31,7 @@ sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "auto_examples",
     "filename_pattern": r"/plot_",
+    "ignore_pattern": r"/demo\.py$",
     "within_subsection_order": "FileNameSortKey",
     "download_all_examples": False,
     "show_signature": False,
@@ -42,7 +43,7 @@ html_title = f"kernsemble {release}"
 html_show_sourcelink = False
 html_copy_source = False
 html_static_path = []
-html_sidebars = {"index": [], "changelog": [], "contributing": [], "benchmarks": []}
+html_sidebars = {"*": [], "*/**": ["sidebar-nav-bs"]}  # only folders have pages to list
 html_theme_options = {
     "logo": {"text": "kernsemble"},
     "navbar_end": ["theme-switcher"],
@@ -50,3 +51,12 @@ html_theme_options = {
     "show_toc_level": 2,
     "header_links_before_dropdown": 6,
 }
+
+
+def setup(app):
+    app.connect("source-read", trim_examples)
+
+
+def trim_examples(_app, _name, source):
+    """Drop the blank line that doctest needs before the end of a block."""
+    source[0] = re.sub(r"\n+(?=\n```\n)", "", source[0])

@@ -18,7 +18,7 @@ import numpy as np
 from kernsemble.kernels import Perceptron, Stump, StumpRegion
 
 rng = np.random.default_rng(0)
-X = rng.uniform(-1.0, 1.0, size=(40, 3))
+X = rng.uniform(-1.0, 1.0, size=(20, 3))
 
 # %%
 # Five sets
@@ -56,7 +56,7 @@ def mean_error(kernel, n_hypotheses, n_repeats=10):
     return np.mean(errors) / np.linalg.norm(K)
 
 
-sizes = np.geomspace(10, 30_000, 8).astype(int)
+sizes = np.geomspace(10, 10_000, 7).astype(int)
 figure, axes = plt.subplots(figsize=(7, 4.5), layout="constrained")
 for (name, kernel), marker in zip(kernels.items(), "osD^v", strict=True):
     axes.loglog(sizes, [mean_error(kernel, n) for n in sizes], marker=marker, label=name)

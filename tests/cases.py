@@ -79,6 +79,14 @@ def samples(min_rows=1, max_rows=12, min_columns=1, max_columns=4):
     return shapes.flatmap(lambda shape: arrays(np.float64, shape, elements=grid))
 
 
+@st.composite
+def pairs_of_samples(draw, max_rows=12, max_columns=4):
+    """Two samples with equally many columns."""
+    n_columns = draw(st.integers(1, max_columns))
+    sample = samples(max_rows=max_rows, min_columns=n_columns, max_columns=n_columns)
+    return draw(sample), draw(sample)
+
+
 def random_rows(n=30, n_features=3, seed=0):
     return np.random.default_rng(seed).normal(size=(n, n_features))
 

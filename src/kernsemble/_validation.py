@@ -1,6 +1,7 @@
 """What is accepted as rows, as columns and as numbers; the messages when it is not."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -88,6 +89,16 @@ def as_table(X: Any, name: str = "X") -> Any:
     if column_names(X) is not None:
         return X
     return check_array(X, accept_sparse="csr", dtype=None, ensure_all_finite=False, input_name=name)
+
+
+def as_columns(columns: Column | Iterable[Column]) -> tuple[Column, ...]:
+    """Return the chosen columns: one or several indices or names, or a mask of all columns."""
+    chosen = [columns] if isinstance(columns, (int, Integral, str)) else list(columns)
+    if any(isinstance(column, (bool, np.bool_)) for column in chosen):
+        chosen = np.flatnonzero(chosen).tolist()
+    if not chosen:
+        raise ValueError(f"on({columns!r}): choose at least one column.")
+    return tuple(column if isinstance(column, str) else int(column) for column in chosen)
 
 
 def column_names(X: object) -> list[str] | None:

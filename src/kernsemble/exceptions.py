@@ -31,7 +31,8 @@ class NotNeutralError(ValueError):
         super().__init__(
             f"'&' needs kernels whose hypotheses are neutral (their votes cancel at every "
             f"point), and {kernel} is not known to be. Stump(), MiddleStump(), Perceptron(), "
-            "Category() and their combinations are; '*' (XOR) accepts any definite kernel."
+            "Category(), Constant() and their combinations are. '*' (XOR) accepts any definite "
+            "kernel."
         )
 
 

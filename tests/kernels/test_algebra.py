@@ -116,10 +116,10 @@ def test_only_kernels_with_a_constant_have_a_simplified_form():
 
 def test_kernels_without_known_hypotheses_have_no_delta():
     for kernel in (Gaussian(0.5), Stump() + Linear()):
-        bound = kernel.bind(X)
-        assert bound.hypotheses is None
-        with pytest.raises(AttributeError, match="no hypotheses are known"):
-            _ = bound.delta
+        assert kernel.bind(X).hypotheses is None
+    for kernel in (Gaussian(0.5), Stump() + Linear(), Laplacian(0.1), 2 * StumpRegion(2)):
+        with pytest.raises(AttributeError, match="no hypotheses are known that vote ±1"):
+            _ = kernel.bind(X).delta
 
 
 class TestColumns:
@@ -127,7 +127,8 @@ class TestColumns:
         for columns in ([1, 3], [-3, -1], (1, 3), np.array([1, 3])):
             bound = Stump().on(columns).bind(X)
             assert_allclose(bound(X, Z), Stump().bind(X[:, [1, 3]])(X[:, [1, 3]], Z[:, [1, 3]]))
-        assert Stump().on(2) == Stump().on([2])
+        assert Stump().on(2) == Stump().on([2]) == Stump().on(np.int64(2))
+        assert Stump().on([True, False, True]) == Stump().on(np.array([0, 2]))
 
     def test_names_are_found_in_pandas_and_polars_tables(self):
         data = dict(zip("abcd", X.T, strict=True))
@@ -170,6 +171,7 @@ class TestColumns:
         ("columns", "message"),
         [
             ([], "choose at least one column"),
+            (np.array([False, False]), "choose at least one column"),
             ([4], "only 4 columns"),
             ([-5], "only 4 columns"),
             (["b"], "by name only in a DataFrame"),

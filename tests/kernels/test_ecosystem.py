@@ -81,8 +81,9 @@ def test_gaussian_process_regression_interpolates():
 
 def test_gaussian_process_with_tuned_factor_and_noise():
     covariance = ConstantKernel() * Stump().bind(X).as_gaussian_process_kernel() + WhiteKernel()
-    process = GaussianProcessRegressor(covariance, random_state=0).fit(X, target)
-    assert process.score(X, target) > 0.9
+    noisy = target + 0.3 * np.random.default_rng(0).normal(size=len(target))
+    process = GaussianProcessRegressor(covariance, random_state=0).fit(X, noisy)
+    assert process.score(Z, np.sin(Z[:, 0]) + Z[:, 1]) > 0.7
     assert len(process.kernel_.theta) == 2
 
 
@@ -91,12 +92,14 @@ def test_gaussian_process_classification():
     assert GaussianProcessClassifier(covariance).fit(X, y).score(X, y) > 0.9
 
 
+@pytest.mark.large
 def test_kernels_are_values_of_a_grid_and_travel_to_workers():
     kernels = [Laplacian(gamma).bind(X) for gamma in (0.01, 0.1, 1.0)]
     search = GridSearchCV(SVC(C=10.0), {"kernel": kernels}, cv=3, n_jobs=2).fit(X, y)
     assert search.best_params_["kernel"] in kernels
 
 
+@pytest.mark.large
 def test_real_data_at_three_kernels():
     rows, labels = load_breast_cancer(return_X_y=True)
     for kernel, bound in ((Stump("empirical"), 0.95), (Laplacian(), 0.85)):

@@ -10,6 +10,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from kernsemble.exceptions import GramTooLargeError
 from kernsemble.kernels import Gaussian, Laplacian, Perceptron, Stump, gram
 
+pytestmark = pytest.mark.large
+
 X = random_rows(1_000, 3)
 KERNEL = (Stump() + Perceptron()) & Stump()
 

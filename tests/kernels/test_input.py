@@ -285,6 +285,7 @@ def test_gamma_scale_is_one_over_the_mean_distance(kernel, power):
     assert kernel.bind(X).gamma == pytest.approx(1 / mean)
 
 
+@pytest.mark.large
 def test_gamma_scale_of_many_rows_is_estimated_and_repeats():
     rows = random_rows(6_000, 3)
     exact = 1 / (2 * rows.var(axis=0, ddof=1).sum())

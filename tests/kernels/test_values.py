@@ -95,7 +95,7 @@ def test_a_kernel_stands_for_itself():
 
 
 def test_unknown_names():
-    with pytest.raises(ValueError, match=r"kernel='stumpp' is not known; did you mean 'stump'\?"):
+    with pytest.raises(ValueError, match=r"kernel='stumpp' is not known: did you mean 'stump'\."):
         as_kernel("stumpp")
     with pytest.raises(ValueError, match="the names are"):
         as_kernel("???")

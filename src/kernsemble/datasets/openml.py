@@ -1,5 +1,6 @@
 """Data sets from OpenML, for those who are online."""
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -18,9 +19,11 @@ def read_openml(entry: DatasetEntry) -> Sample:
 
     source = f"OpenML data set {entry.openml_id}"
     try:
-        bunch = fetch_openml(
-            data_id=entry.openml_id, as_frame=False, parser="liac-arff", n_retries=1
-        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # that it will try once more
+            bunch = fetch_openml(
+                data_id=entry.openml_id, as_frame=False, parser="liac-arff", n_retries=1
+            )
     except OSError as error:
         raise SourceAbsentError(f"go online to fetch {source} ({error})") from error
     try:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernsemble._typing import FloatArray, IntArray, Rows
-from kernsemble._validation import take_columns
+from kernsemble._validation import as_table, take_columns
 from kernsemble.hypotheses.base import Hypotheses, HypothesisSet
 
 
@@ -215,7 +215,7 @@ class _Constants(Hypotheses):
     polarity: FloatArray
 
     def vote(self, X: Rows) -> FloatArray:
-        return np.tile(self.polarity, (X.shape[0], 1))
+        return np.tile(self.polarity, (as_table(X).shape[0], 1))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -264,4 +264,4 @@ class _OfColumns(Hypotheses):
     columns: IntArray
 
     def vote(self, X: Rows) -> FloatArray:
-        return self.hypotheses.vote(take_columns(X, self.columns))
+        return self.hypotheses.vote(take_columns(as_table(X), self.columns))

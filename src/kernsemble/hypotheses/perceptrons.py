@@ -29,7 +29,7 @@ class Perceptrons(Hypotheses):
     threshold: FloatArray
 
     def vote(self, X: Rows) -> FloatArray:
-        projected: FloatArray = X @ self.direction.T
+        projected: FloatArray = as_features(X) @ self.direction.T
         return np.where(projected > self.threshold, 1.0, -1.0)
 
 

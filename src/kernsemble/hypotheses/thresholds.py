@@ -33,7 +33,7 @@ class Stumps(Hypotheses):
     threshold: FloatArray
 
     def vote(self, X: Rows) -> FloatArray:
-        above = _dense(X)[:, self.feature] > self.threshold
+        above = _dense(as_features(X))[:, self.feature] > self.threshold
         return np.where(above, self.polarity, -self.polarity)
 
 
@@ -52,7 +52,7 @@ class StumpCells(FiniteSet):
 
     def average_vote(self, X: Rows) -> FloatArray:
         r"""Return the mean vote :math:`\hat s` of each group: a ramp from −q to q (Theorem 8)."""
-        positions = self.stumps.positions(_dense(X))[:, self.members.feature]
+        positions = self.stumps.positions(_dense(as_features(X)))[:, self.members.feature]
         share_below = (positions - self.lower) / (self.upper - self.lower)
         return self.members.polarity * (2.0 * np.clip(share_below, 0.0, 1.0) - 1.0)
 
@@ -274,4 +274,4 @@ def _columns(X: Rows) -> Iterator[FloatArray]:
 
 
 def _dense(X: Rows) -> FloatArray:
-    return X.toarray() if sparse.issparse(X) else np.asarray(X)
+    return X.toarray() if sparse.issparse(X) else X

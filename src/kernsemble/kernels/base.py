@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kernsemble._typing import FloatArray, Rows
-from kernsemble._validation import Column, as_features
+from kernsemble._validation import Column, as_columns, as_features
 from kernsemble._value import Value
 from kernsemble.exceptions import ConditionalKernelError
 from kernsemble.hypotheses import HypothesisSet
@@ -98,9 +98,9 @@ class Kernel(Value, ABC):
 
     @property
     def delta(self) -> float:
-        r"""The constant :math:`\Delta`: the total measure of the hypotheses."""
-        if self.hypotheses is None:
-            raise AttributeError(f"{self} has no delta: no hypotheses are known for it.")
+        r"""The constant :math:`\Delta = K(x, x)`: the total measure of hypotheses that vote ±1."""
+        if self.hypotheses is None or not self.is_neutral:
+            raise AttributeError(f"{self} has no delta: no hypotheses are known that vote ±1.")
         return self.hypotheses.total_measure
 
     @property
@@ -148,10 +148,8 @@ class Kernel(Value, ABC):
         return _algebra().And.of(self, other) if isinstance(other, Kernel) else NotImplemented
 
     def on(self, columns: Column | Sequence[Column]) -> "Kernel":
-        """Return the kernel of some columns, given by index or, for DataFrames, by name."""
-        chosen = (columns,) if isinstance(columns, (int, str)) else tuple(columns)
-        if not chosen:
-            raise ValueError("on([]): choose at least one column.")
+        """Return the kernel of some columns, given by index, by mask or, in DataFrames, by name."""
+        chosen = as_columns(columns)
         return _algebra().OnColumns(self, chosen)
 
     def as_gaussian_process_kernel(self) -> "GaussianProcessKernel":
@@ -166,7 +164,7 @@ class Kernel(Value, ABC):
     def _expression(self) -> str:
         given = [
             f"{each.name}={_text(getattr(self, each.name))}"
-            for each in fields(self)
+            for each in sorted(fields(self), key=lambda each: each.kw_only is True)
             if each.repr and _text(getattr(self, each.name)) != _text(each.default)
         ]
         return f"{type(self).__name__}({', '.join(given)})"

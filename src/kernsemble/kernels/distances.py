@@ -1,9 +1,8 @@
 r"""Distances between all rows of two matrices, absolute and Euclidean.
 
-Dense or CSR, float32 or float64. Differences are taken before they are squared, so nearby
-rows lose no digits, as they do when inner products are expanded. The cost is rows × rows ×
-features additions for dense input (half of that within one matrix), rows × stored entries
-for sparse input.
+Dense or CSR, float32 or float64. The cost is rows × rows × features for dense input (half of
+that within one matrix), rows × stored entries for sparse input. Euclidean distances come
+from inner products where that loses no digits, and from differences where rows are close.
 """
 
 import numpy as np
@@ -14,6 +13,8 @@ from kernsemble._jit import jit
 from kernsemble._typing import FloatArray, IntArray, Rows
 from kernsemble._validation import as_features
 from kernsemble.kernels.gram import TileFunction, fill_gram
+
+CLOSE = 0.01
 
 
 def l1_distances(
@@ -77,8 +78,28 @@ def l1_tile(A: Rows, B: Rows) -> FloatArray:
 
 
 def squared_l2_tile(A: Rows, B: Rows) -> FloatArray:
-    """Return the sums of squared differences between a few rows."""
-    return _sums(A, B, squared=True)
+    r"""Return the sums of squared differences between a few rows.
+
+    Dense rows are expanded as :math:`\|a\|^2 + \|b\|^2 - 2a^\top b` around their mean. Pairs
+    of which less than a hundredth is left are close: they are computed from their
+    differences, and with too many of those the whole tile is.
+    """
+    if sparse.issparse(A) or sparse.issparse(B):
+        return _sums(A, B, squared=True)
+    dtype = np.result_type(A.dtype, B.dtype)
+    centre = A.mean(axis=0)
+    a, b = np.asarray(A - centre, dtype), np.asarray(B - centre, dtype)
+    squares = a @ b.T
+    n_close = _expand(_squared_norms(a), _squared_norms(b), CLOSE, squares)
+    if n_close > CLOSE * squares.size:
+        return _sums(A, B, squared=True)
+    if n_close:
+        _recompute_marked(np.array(A, dtype, order="C"), np.array(B, dtype, order="C"), squares)
+    return squares
+
+
+def _squared_norms(rows: FloatArray) -> FloatArray:
+    return np.einsum("ij,ij->i", rows, rows)
 
 
 def l2_tile(A: Rows, B: Rows) -> FloatArray:
@@ -95,23 +116,24 @@ def dot_tile(A: Rows, B: Rows) -> FloatArray:
 
 def _sums(A: Rows, B: Rows, squared: bool) -> FloatArray:
     dtype = np.result_type(A.dtype, B.dtype)
-    sums = np.zeros((A.shape[0], B.shape[0]), dtype)
+    n, m = A.shape[0], B.shape[0]
+    sums = np.zeros((n + n % 2, m), dtype)
     if sparse.issparse(A) or sparse.issparse(B):
         row = np.zeros(A.shape[1], dtype)
         _sparse_differences(*_parts(A, dtype), *_parts(B, dtype), squared, row, sums)
     else:
-        _dense_differences(_even(A, dtype), _even(B, dtype).T.copy(), squared, sums)
-    return sums
+        _dense_differences(_even(A, dtype), _even(B, dtype).T.copy(), m, squared, sums)
+    return sums[:n]
 
 
 def _even(rows: FloatArray, dtype: np.dtype[np.floating]) -> FloatArray:
-    """Return a fresh copy with an even number of columns, the last zero if need be.
+    """Return a fresh copy with even numbers of rows and columns, filled up with zeros.
 
     Fresh, so that one compiled version serves read-only and strided input.
     """
     n, n_features = rows.shape
-    padded = np.zeros((n, n_features + n_features % 2), dtype)
-    padded[:, :n_features] = rows
+    padded = np.zeros((n + n % 2, n_features + n_features % 2), dtype)
+    padded[:n, :n_features] = rows
     return padded
 
 
@@ -125,20 +147,50 @@ def _parts(rows: Rows, dtype: np.dtype[np.floating]) -> tuple[FloatArray, IntArr
 
 
 @jit
-def _dense_differences(A: FloatArray, BT: FloatArray, squared: bool, sums: FloatArray) -> None:
-    """Add up two features at a time: half the traffic to `sums` of one at a time."""
+def _expand(a: FloatArray, b: FloatArray, close: float, products: FloatArray) -> int:
+    """Turn inner products into squared distances; mark close pairs by −1 and count them."""
+    n_close = 0
+    for i in range(len(a)):
+        for j in range(len(b)):
+            scale = a[i] + b[j]
+            square = scale - 2.0 * products[i, j]
+            is_close = square <= close * scale
+            products[i, j] = -1.0 if is_close else square
+            n_close += is_close
+    return n_close
+
+
+@jit
+def _recompute_marked(A: FloatArray, B: FloatArray, squares: FloatArray) -> None:
+    for i in range(len(A)):
+        for j in range(len(B)):
+            if squares[i, j] < 0.0:
+                total = 0.0
+                for d in range(A.shape[1]):
+                    total += (A[i, d] - B[j, d]) * (A[i, d] - B[j, d])
+                squares[i, j] = total
+
+
+@jit
+def _dense_differences(
+    A: FloatArray, BT: FloatArray, m: int, squared: bool, sums: FloatArray
+) -> None:
+    """Add up two features of two rows at a time, which halves the traffic of either."""
     n, n_features = A.shape
-    m = BT.shape[1]
-    for i in range(n):
+    for i in range(0, n, 2):
         for d in range(0, n_features, 2):
             a, b = A[i, d], A[i, d + 1]
+            p, q = A[i + 1, d], A[i + 1, d + 1]
             if squared:
                 for j in range(m):
-                    s, t = a - BT[d, j], b - BT[d + 1, j]
-                    sums[i, j] += s * s + t * t
+                    s, t = BT[d, j], BT[d + 1, j]
+                    sums[i, j] += (a - s) * (a - s) + (b - t) * (b - t)
+                    sums[i + 1, j] += (p - s) * (p - s) + (q - t) * (q - t)
             else:
                 for j in range(m):
-                    sums[i, j] += abs(a - BT[d, j]) + abs(b - BT[d + 1, j])
+                    s, t = BT[d, j], BT[d + 1, j]
+                    sums[i, j] += abs(a - s) + abs(b - t)
+                    sums[i + 1, j] += abs(p - s) + abs(q - t)
 
 
 @jit

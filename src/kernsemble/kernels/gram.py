@@ -8,10 +8,12 @@ threads share them; and of a matrix that is its own mirror image only one half i
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from typing import Any, TypeAlias
 
 import joblib
 import numpy as np
+from threadpoolctl import ThreadpoolController
 
 from kernsemble._typing import FloatArray, Rows
 from kernsemble.exceptions import GramTooLargeError
@@ -60,9 +62,11 @@ def fill_gram(
     def work(spans: tuple[slice, slice]) -> None:
         rows, columns = spans
         values = tile(take_rows(A, rows), take_rows(B, columns))
-        out[rows, columns] = values
-        if mirrored and rows != columns:
+        if mirrored and rows == columns:
+            values = np.minimum(values, values.T)  # equal to the last digit
+        elif mirrored:
             out[columns, rows] = values.T
+        out[rows, columns] = values
 
     _run(work, list(_tiles(*out.shape, mirrored)))
     return out
@@ -84,12 +88,18 @@ def _run(work: Callable[[Any], None], tasks: list[Any]) -> None:
         for task in tasks:
             work(task)
         return
-    pool = ThreadPoolExecutor(n_threads())
-    try:
-        for _ in pool.map(work, tasks):
-            pass
-    finally:
-        pool.shutdown(cancel_futures=True)  # an interrupt ends within one tile
+    with _loaded_libraries().limit(limits=1, user_api="blas"):  # the threads are ours
+        pool = ThreadPoolExecutor(n_threads())
+        try:
+            for _ in pool.map(work, tasks):
+                pass
+        finally:
+            pool.shutdown(cancel_futures=True)  # an interrupt ends within one tile
+
+
+@cache
+def _loaded_libraries() -> ThreadpoolController:
+    return ThreadpoolController()
 
 
 def _dtype(*embedded: Embedded) -> np.dtype[Any]:

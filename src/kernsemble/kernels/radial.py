@@ -73,15 +73,10 @@ class _RadialEnsemble(Radial):
         mean = 2.0 * float(self.gamma) * self.conditions.total_measure
         if mean > LARGEST_EXPONENT:
             raise ValueError(
-                f"gamma = {self.gamma!r} makes regions of measure exp({mean:.3g}) on this data, more "
-                "than a float can hold: ask for the hypotheses of a kernel with a smaller gamma"
+                f"gamma = {self.gamma!r} makes regions of measure exp({mean:.3g}) on this data, "
+                "more than a float can hold: ask for the hypotheses at a smaller gamma"
             )
         return Regions(self.conditions, exponential_series(mean, shift=mean))
-
-    @property
-    def delta(self) -> float:
-        """K(x, x) = 1."""
-        return 1.0
 
 
 class Laplacian(_RadialEnsemble):

@@ -52,8 +52,9 @@ class _OverStumps(Kernel):
 class StumpRegion(_OverStumps):
     r"""The kernel that embodies the AND/OR combinations of up to L stumps.
 
-    .. math:: K_1 &= K_S + \Delta_S, & \Delta_1 &= 2\Delta_S \\
-              K_{L+1} &= (K_L + \Delta_L)(K_S + \Delta_S), & \Delta_{L+1} &= 2\Delta_L\Delta_S
+    .. math:: K_1 &= K_S + \Delta_S, \quad \Delta_1 = 2\Delta_S \\
+              K_{L+1} &= (K_L + \Delta_L)(K_S + \Delta_S), \quad
+              \Delta_{L+1} = 2\Delta_L\Delta_S
 
     This is Definition 17 as printed, in closed form
     :math:`(2\Delta_S)^L \sum_{l=1}^L u^l` with :math:`u = (K_S + \Delta_S) / 2\Delta_S`. Its

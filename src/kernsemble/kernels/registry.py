@@ -50,6 +50,9 @@ def as_kernel(kernel: str | Kernel) -> Kernel:
     name = kernel.lower().replace("_", "-")
     if name not in KERNELS:
         near = difflib.get_close_matches(name, KERNELS, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"the names are {sorted(KERNELS)}."
-        raise ValueError(f"kernel={kernel!r} is not known; {hint}")
+        hint = f"did you mean {near[0]!r}" if near else f"the names are {sorted(KERNELS)}"
+        raise ValueError(
+            f"kernel={kernel!r} is not known: {hint}. Others are objects, such as "
+            "DecisionTree(gamma=0.1)."
+        )
     return KERNELS[name]()
