@@ -49,6 +49,10 @@ ENSEMBLES = [
     Exponential(gamma=0.05),
     Perceptron() * Laplacian(gamma=0.05),
     Stump().on([0]) + Perceptron().on([0, -1]),
+    (Stump() + Perceptron()) * (Stump() + Perceptron()),
+    (Stump() + Constant(3.0)) & (Perceptron() + Constant()),
+    Stump().logic,
+    Stump().logic * Perceptron().logic,
 ]
 
 DEFINITE = [

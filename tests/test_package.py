@@ -1,5 +1,6 @@
 """The package as a whole: light to import, complete in what it exports."""
 
+import pickle
 import subprocess
 import sys
 from importlib import import_module
@@ -8,6 +9,7 @@ from inspect import getdoc, isclass, isfunction
 import pytest
 
 import kernsemble
+from kernsemble import exceptions
 from kernsemble._jit import jit
 
 PUBLIC = ["kernsemble", *(f"kernsemble.{name}" for name in kernsemble.__all__)]
@@ -49,10 +51,32 @@ def test_importing_imports_neither_numba_nor_what_draws():
     assert result.returncode == 0, result.stderr
 
 
-def test_compiled_functions_call_each_other():
-    @jit
-    def double(x: float) -> float:
-        return 2.0 * x
+@jit
+def _double(x):
+    return 2.0 * x
 
-    assert double(4.0) == 8.0
-    assert double.__name__ == "double"
+
+@jit
+def _quadruple(x):
+    return _double(_double(x))
+
+
+def test_compiled_functions_call_each_other():
+    assert _quadruple(2.0) == 8.0
+    assert _quadruple.__name__ == "_quadruple"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        exceptions.UnboundKernelError.of("k"),
+        exceptions.ConditionalKernelError.of("k", "a test"),
+        exceptions.NotNeutralError.of("k"),
+        exceptions.UnknownDatasetError.of("k", []),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_errors_survive_the_way_from_a_worker(error):
+    again = pickle.loads(pickle.dumps(error))
+    assert type(again) is type(error)
+    assert str(again) == str(error)

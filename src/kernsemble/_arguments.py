@@ -1,13 +1,13 @@
 """What is demanded of numbers and words; the messages name the argument and the remedy."""
 
 import math
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 
 def check_count(argument: str, value: Any, minimum: int = 1) -> None:
     """Demand a whole number that is not below ``minimum``."""
-    if not hasattr(value, "__index__") or value.__index__() < minimum:
+    if not isinstance(value, Integral) or value < minimum:
         raise ValueError(f"{argument} = {value!r}: give a whole number of at least {minimum}")
 
 
@@ -23,12 +23,6 @@ def check_not_negative(argument: str, value: Any) -> None:
         raise ValueError(f"{argument} = {value!r}: give a finite number, 0 or above")
 
 
-def check_deviation(argument: str, value: Any) -> None:
-    """Demand a standard deviation: a finite number that is not negative."""
-    if not (_is_real(value) and 0.0 <= value < math.inf):
-        raise ValueError(f"{argument} = {value!r}: give a standard deviation, a number 0 or above")
-
-
 def check_share(argument: str, value: Any) -> None:
     """Demand a share: a number between 0 and 1."""
     if not (_is_real(value) and 0.0 <= value <= 1.0):
@@ -41,5 +35,5 @@ def check_choice(argument: str, value: str, choices: tuple[str, ...]) -> None:
         raise ValueError(f"{argument} = {value!r}: give one of {', '.join(map(repr, choices))}")
 
 
-def _is_real(value: Any) -> bool:
+def _is_real(value: object) -> bool:
     return isinstance(value, Real)

@@ -6,7 +6,7 @@ NumPy's rules for division by zero and keeps the order of floating-point operati
 """
 
 from collections.abc import Callable
-from functools import cached_property, update_wrapper
+from functools import cache, cached_property, update_wrapper
 from typing import Any, Generic, ParamSpec, TypeVar
 
 Arguments = ParamSpec("Arguments")
@@ -30,14 +30,7 @@ class Compiled(Generic[Arguments, Result]):
     @cached_property
     def dispatcher(self) -> Callable[Arguments, Result]:
         """The function as Numba compiled it, or itself when compilation is switched off."""
-        import numba
-        from numba.extending import typeof_impl
-
-        @typeof_impl.register(Compiled)
-        def _as_its_dispatcher(value: Compiled[..., Any], context: Any) -> Any:
-            return typeof_impl(value.dispatcher, context)
-
-        compiled: Callable[Arguments, Result] = numba.njit(
+        compiled: Callable[Arguments, Result] = _numba().njit(
             cache=True, nogil=True, error_model="numpy"
         )(self.function)
         return compiled
@@ -46,3 +39,16 @@ class Compiled(Generic[Arguments, Result]):
 def jit(function: Callable[Arguments, Result]) -> Compiled[Arguments, Result]:
     """Mark a function as compiled code."""
     return Compiled(function)
+
+
+@cache
+def _numba() -> Any:
+    """Import Numba, and teach it that a `Compiled` within compiled code is its dispatcher."""
+    import numba
+    from numba.extending import typeof_impl
+
+    @typeof_impl.register(Compiled)
+    def _as_its_dispatcher(value: Compiled[..., Any], context: Any) -> Any:
+        return typeof_impl(value.dispatcher, context)
+
+    return numba

@@ -1,8 +1,8 @@
-"""What is accepted as rows, as columns and as numbers; the messages when it is not."""
+"""What is accepted as rows and as columns; the messages when it is not."""
 
 from collections.abc import Iterable, Sequence
 from numbers import Integral
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,7 +11,7 @@ from sklearn.utils import check_array
 
 from kernsemble._typing import Array, FloatArray, IntArray, Rows
 
-Column = int | str
+Column: TypeAlias = int | str | bool
 
 
 def as_features(X: ArrayLike, n_features: int | None = None, name: str = "X") -> Rows:
@@ -20,15 +20,16 @@ def as_features(X: ArrayLike, n_features: int | None = None, name: str = "X") ->
     Float32 stays float32, everything else becomes float64. With `n_features` the number
     of columns must be that.
     """
+    _refuse_dates(X, name)
     try:
         rows = check_array(
             X, accept_sparse="csr", dtype=(np.float64, np.float32), order="C", input_name=name
         )
     except (TypeError, ValueError) as error:
-        if "could not convert" in str(error) or "real number" in str(error):
+        if isinstance(error, TypeError) or "could not convert" in str(error):
             raise ValueError(
-                f"{name} holds something that is not a number ({error}). Encode such columns "
-                "first, or compare them with Category().on(columns)."
+                f"{name} holds something that is not a number ({error}): encode such columns "
+                "first, or compare them with Category().on(columns)"
             ) from error
         raise
     if sparse.issparse(rows) and not rows.has_canonical_format:
@@ -38,10 +39,13 @@ def as_features(X: ArrayLike, n_features: int | None = None, name: str = "X") ->
     return rows
 
 
-def column_minima(X: Rows) -> FloatArray:
-    """Return the smallest value of every column, stored or not."""
-    smallest = X.min(axis=0)
-    return smallest.toarray().ravel() if sparse.issparse(smallest) else smallest
+def _refuse_dates(X: Any, name: str) -> None:
+    dtypes = getattr(X, "dtypes", None)
+    dtypes = [getattr(X, "dtype", None)] if dtypes is None else list(dtypes)
+    if any(getattr(dtype, "kind", None) in ("m", "M") for dtype in dtypes):
+        raise ValueError(
+            f"{name} holds dates or durations: turn them into numbers, in a unit of your choice"
+        )
 
 
 def as_categories(X: ArrayLike, n_features: int | None = None, name: str = "X") -> Array:
@@ -52,8 +56,8 @@ def as_categories(X: ArrayLike, n_features: int | None = None, name: str = "X") 
     missing = np.argwhere(_is_missing(table))
     if len(missing):
         raise ValueError(
-            f"{name} has a missing value in row {missing[0, 0]}, column {missing[0, 1]}. Give "
-            "missing values a category of their own, for example X.fillna('missing')."
+            f"{name} has a missing value in row {missing[0, 0]}, column {missing[0, 1]}: give "
+            "missing values a category of their own, for example X.fillna('missing')"
         )
     check_n_features(table.shape[1], n_features, name)
     return table
@@ -64,24 +68,10 @@ def _is_missing(table: Array) -> Array:
         return np.isnan(table)
     if table.dtype.kind != "O":
         return np.zeros(table.shape, dtype=bool)
+    nothing = {"None", "nan", "<NA>", "NaT"}
     return np.array(
-        [
-            [
-                not isinstance(item, str) and str(item) in {"None", "nan", "<NA>", "NaT"}
-                for item in row
-            ]
-            for row in table
-        ]
+        [[not isinstance(item, str) and str(item) in nothing for item in row] for row in table]
     )
-
-
-def check_n_features(seen: int, expected: int | None, name: str = "X") -> None:
-    """Refuse a table that has another number of columns than the kernel was bound to."""
-    if expected is not None and seen != expected:
-        raise ValueError(
-            f"{name} has {seen} features, but the kernel is bound to {expected}. "
-            "Pass the same columns, or bind the kernel to this data."
-        )
 
 
 def as_table(X: Any, name: str = "X") -> Any:
@@ -91,46 +81,105 @@ def as_table(X: Any, name: str = "X") -> Any:
     return check_array(X, accept_sparse="csr", dtype=None, ensure_all_finite=False, input_name=name)
 
 
-def as_columns(columns: Column | Iterable[Column]) -> tuple[Column, ...]:
-    """Return the chosen columns: one or several indices or names, or a mask of all columns."""
-    chosen = [columns] if isinstance(columns, (int, Integral, str)) else list(columns)
-    if any(isinstance(column, (bool, np.bool_)) for column in chosen):
-        chosen = np.flatnonzero(chosen).tolist()
-    if not chosen:
-        raise ValueError(f"on({columns!r}): choose at least one column.")
-    return tuple(column if isinstance(column, str) else int(column) for column in chosen)
+def column_minima(X: Rows) -> FloatArray:
+    """Return the smallest value of every column, stored or not."""
+    smallest = X.min(axis=0)
+    return smallest.toarray().ravel() if sparse.issparse(smallest) else smallest
 
 
-def column_names(X: object) -> list[str] | None:
+def column_names(X: object) -> tuple[Any, ...] | None:
     """Return the column names of a pandas or polars table, None for an array."""
     names = getattr(X, "columns", None)
-    return None if names is None else list(names)
+    return None if names is None else tuple(names)
+
+
+def check_n_features(seen: int, expected: int | None, name: str = "X") -> None:
+    """Refuse a table that has another number of columns than the kernel was bound to."""
+    if expected is not None and seen != expected:
+        raise ValueError(
+            f"{name} has {seen} features, but the kernel is bound to {expected}: "
+            "pass the same columns, or bind the kernel to this data"
+        )
+
+
+def check_column_names(X: object, expected: tuple[Any, ...] | None, name: str = "X") -> None:
+    """Refuse a DataFrame whose columns are not those, in order, the kernel was bound to."""
+    seen = column_names(X)
+    if (
+        expected is not None
+        and seen is not None
+        and seen != expected
+        and len(seen) == len(expected)
+    ):
+        raise ValueError(
+            f"{name} has the columns {list(seen)}, but the kernel is bound to {list(expected)}: "
+            "pass the same columns in the same order"
+        )
+
+
+def as_columns(columns: Column | Iterable[Column]) -> tuple[Column, ...]:
+    """Return chosen columns as a tuple: of indices, of names, or a mask of all columns."""
+    single = isinstance(columns, (int, Integral, str))
+    chosen = (columns,) if single else tuple(columns) if isinstance(columns, Iterable) else ()
+    is_mask = [isinstance(column, (bool, np.bool_)) for column in chosen]
+    if not chosen or (any(is_mask) and not (all(is_mask) and any(chosen))):
+        raise ValueError(
+            f"on({columns!r}): give one or several columns by index or name, or a mask of all"
+        )
+    return tuple(_as_column(column) for column in chosen)
+
+
+def _as_column(column: Any) -> Column:
+    if isinstance(column, str):
+        return str(column)
+    if isinstance(column, (bool, np.bool_)):
+        return bool(column)
+    if not isinstance(column, Integral):
+        raise ValueError(f"on({column!r}): a column is chosen by an index or by a name")
+    return int(column)
 
 
 def locate_columns(X: Any, columns: Sequence[Column]) -> IntArray:
-    """Return the positions in `X` of columns given by index or by name."""
+    """Return the positions in `X` of columns given by index, by name or by a mask."""
+    if isinstance(columns[0], bool):
+        if len(columns) != X.shape[1]:
+            raise ValueError(
+                f"on(a mask of {len(columns)}): the data has {X.shape[1]} columns; "
+                "a mask has one entry for each"
+            )
+        return np.flatnonzero(columns)
     names = column_names(X)
     return np.array([_locate(column, names, X.shape[1]) for column in columns], dtype=np.intp)
 
 
-def _locate(column: Column, names: list[str] | None, n_features: int) -> int:
+def _locate(column: Column, names: tuple[Any, ...] | None, n_features: int) -> int:
     if isinstance(column, str):
         if names is None:
             raise ValueError(
                 f"on({column!r}): columns can be chosen by name only in a DataFrame; "
-                "this is an array, use the column's index."
+                "this is an array, use the column's index"
             )
-        if column not in names:
-            raise ValueError(f"on({column!r}): no such column; there are {names}.")
+        if names.count(column) != 1:
+            found = "no such column" if column not in names else "several columns of that name"
+            raise ValueError(f"on({column!r}): {found}; there are {list(names)}")
         return names.index(column)
     if not -n_features <= column < n_features:
-        raise ValueError(f"on({column}): the data has only {n_features} columns.")
+        raise ValueError(f"on({column}): the data has only {n_features} columns")
     return column % n_features
 
 
 def take_columns(X: Any, positions: IntArray) -> Any:
     """Return some columns of a table, which stays of its own kind."""
-    names = column_names(X)
-    if names is not None:
-        return X[[names[position] for position in positions]]
-    return X[:, positions]
+    if hasattr(X, "iloc"):
+        return X.iloc[:, positions]
+    return X[:, positions.tolist()]
+
+
+def chosen_columns(
+    X: Any, columns: Sequence[Column], positions: IntArray | None = None, name: str = "X"
+) -> Any:
+    """Return the chosen columns of a table: found by name in a DataFrame, else by position."""
+    table = as_table(X, name)
+    if positions is None or column_names(table) is not None:
+        positions = locate_columns(table, columns)
+    return take_columns(table, positions)

@@ -15,10 +15,15 @@ else:
 class Value(_Dataclass):
     """Base of the frozen dataclasses that hold arrays.
 
-    Two values are equal when their types are and every field is, arrays compared
-    element by element with their dtype; equal values have equal hashes. A clone of a
-    value, in the sense of scikit-learn, is the value itself.
+    Arrays become read-only and NumPy's numbers Python's. Two values are equal when their
+    types are and every field is, arrays compared element by element with their dtype;
+    equal values have equal hashes. A clone of a value, in the sense of scikit-learn, is the
+    value itself.
     """
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            object.__setattr__(self, field.name, _frozen(getattr(self, field.name)))
 
     def _content(self) -> tuple[Hashable, ...]:
         return tuple(_hashable(getattr(self, field.name)) for field in fields(self))
@@ -36,11 +41,26 @@ class Value(_Dataclass):
         return self
 
 
+def _frozen(item: Any) -> Any:
+    if isinstance(item, np.ndarray):
+        view = item.view()
+        view.flags.writeable = False
+        return view
+    if isinstance(item, tuple):
+        return tuple(map(_frozen, item))
+    return item.item() if isinstance(item, np.generic) else item
+
+
 def _hashable(item: Any) -> Hashable:
     if isinstance(item, np.ndarray):
-        content = tuple(item.tolist()) if item.dtype.hasobject else item.tobytes()
-        return item.shape, item.dtype.str, content
-    if isinstance(item, (tuple, list)):
+        return item.shape, item.dtype.str, _array_content(item)
+    if isinstance(item, tuple):
         return tuple(map(_hashable, item))
     assert isinstance(item, Hashable)
     return item
+
+
+def _array_content(array: np.ndarray) -> Hashable:
+    if array.dtype.hasobject:
+        return tuple(array.tolist())
+    return (array + 0.0 if array.dtype.kind == "f" else array).tobytes()  # -0.0 equals 0.0

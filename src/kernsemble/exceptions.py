@@ -1,38 +1,44 @@
 """The errors that are this library's own; each message ends with the remedy."""
 
 from collections.abc import Iterable
+from typing import Self
 
 
 class UnboundKernelError(ValueError):
     """A kernel was evaluated before it had seen the data that fixes its constants."""
 
-    def __init__(self, kernel: object) -> None:
-        super().__init__(
-            f"{kernel} has constants that come from data; bind it first: "
-            "bound = kernel.bind(X_train), then bound(X) or bound(X, Y)."
+    @classmethod
+    def of(cls, kernel: object) -> Self:
+        """Return the error for a kernel that was not bound."""
+        return cls(
+            f"{kernel} has constants that come from data: bind it first, "
+            "bound = kernel.bind(X_train), then bound(X) or bound(X, Y)"
         )
 
 
 class ConditionalKernelError(ValueError):
     """A conditionally definite kernel was used where a definite one is needed."""
 
-    def __init__(self, kernel: object, purpose: str) -> None:
-        super().__init__(
+    @classmethod
+    def of(cls, kernel: object, purpose: str) -> Self:
+        """Return the error for a kernel and what it was used for."""
+        return cls(
             f"{kernel} is only conditionally positive definite: it is meaningful between "
-            f"coefficients that sum to zero, which {purpose} does not promise. "
-            "Use the kernel with its constant instead: kernel.full."
+            f"coefficients that sum to zero, which {purpose} does not promise; "
+            "use the kernel with its constant instead, kernel.full"
         )
 
 
 class NotNeutralError(ValueError):
     """Theorem 16 was asked of hypotheses whose votes do not cancel."""
 
-    def __init__(self, kernel: object) -> None:
-        super().__init__(
-            f"'&' needs kernels whose hypotheses are neutral (their votes cancel at every "
-            f"point), and {kernel} is not known to be. Stump(), MiddleStump(), Perceptron(), "
-            "Category(), Constant() and their combinations are. '*' (XOR) accepts any definite "
-            "kernel."
+    @classmethod
+    def of(cls, operand: object) -> Self:
+        """Return the error for one side of an AND."""
+        return cls(
+            f"AND needs hypotheses that vote ±1 and cancel at every point, and {operand} is not "
+            "known to have them: Stump(), MiddleStump(), Perceptron(), Category(), Constant() "
+            "and their combinations do; '*' (XOR) accepts any definite kernel"
         )
 
 
@@ -43,10 +49,12 @@ class GramTooLargeError(MemoryError):
 class UnknownDatasetError(ValueError):
     """No data set of the catalogue has this name."""
 
-    def __init__(self, name: str, close_matches: Iterable[str]) -> None:
+    @classmethod
+    def of(cls, name: str, close_matches: Iterable[str]) -> Self:
+        """Return the error for a name and those that are spelt alike."""
         matches = " or ".join(map(repr, close_matches))
         advice = f"did you mean {matches}?" if matches else "list_datasets() names them all"
-        super().__init__(f"name = {name!r} is in no catalogue: {advice}")
+        return cls(f"name = {name!r} is in no catalogue: {advice}")
 
 
 class DatasetNotFoundError(FileNotFoundError):

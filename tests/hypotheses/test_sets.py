@@ -6,7 +6,9 @@ from cases import ENSEMBLES, random_rows
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
+from kernsemble.exceptions import NotNeutralError
 from kernsemble.hypotheses import (
+    And,
     CategorySet,
     ConstantSet,
     MiddleStumpSet,
@@ -39,6 +41,28 @@ def test_a_constant_hypothesis_is_found_where_one_is_promised(kernel):
     votes = hypotheses.sample(20_000, 0).vote(X)
     if hypotheses.has_constant:
         assert (votes == votes[0]).all(axis=0).any()
+
+
+def test_sets_that_meet_themselves_hold_constants():
+    middle, stumps = MiddleStumpSet.between(X), StumpSet.spanning(X)
+    for combined in (Xor(middle, middle), And(middle, middle)):
+        assert combined.has_constant
+        votes = combined.sample(5_000, 0).vote(X)
+        assert (votes == votes[0]).all(axis=0).any()
+    assert not Xor(middle, stumps).has_constant  # not known
+
+
+def test_and_is_refused_between_sets_that_do_not_vote_with_signs():
+    boxes, stumps = Laplacian(0.1).bind(X).hypotheses, StumpSet.spanning(X)
+    for sets in ((boxes, stumps), (stumps, Xor(boxes, stumps))):
+        with pytest.raises(NotNeutralError, match="vote ±1 and cancel"):
+            And(*sets)
+
+
+def test_a_set_votes_through_random_members():
+    stumps = StumpSet.spanning(X)
+    assert_array_equal(stumps.vote(X, 20, 3), stumps.sample(20, 3).vote(X))
+    assert stumps.vote(X).shape == (12, 1_000)
 
 
 def test_middle_stumps_have_no_constant():

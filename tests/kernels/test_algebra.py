@@ -59,6 +59,18 @@ def test_ands_are_the_product_of_the_shifted_matrices():
     assert_allclose((a & b)(X, Z), (a(X, Z) + a.delta) * (b(X, Z) + b.delta))
 
 
+def test_sum_adds_kernels_and_numpy_numbers_multiply_them():
+    assert sum([Stump(), Perceptron()]) == Stump() + Perceptron()
+    assert np.float64(2) * Stump() == 2 * Stump() == Stump() * np.float64(2)
+    with pytest.raises(TypeError):
+        np.array([1.0, 2.0]) * Stump()
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+def test_binding_again_is_binding_anew(kernel):
+    assert kernel.bind(Z).bind(X) == kernel.bind(X)
+
+
 def test_sums_and_products_are_associative_values():
     a, b, c = Stump(), Perceptron(), Gaussian(0.5)
     assert (a + b) + c == a + (b + c)
@@ -86,7 +98,7 @@ def test_kernels_combine_with_kernels_and_numbers_only(other):
 @pytest.mark.parametrize("kernel", [Gaussian(), Laplacian(), StumpRegion(2), Linear()], ids=repr)
 def test_and_is_refused_when_a_side_is_not_neutral(kernel):
     for make in (lambda: kernel & Stump(), lambda: Stump() & kernel):
-        with pytest.raises(NotNeutralError, match=r"neutral.*is not known to be.*'\*' \(XOR\)"):
+        with pytest.raises(NotNeutralError, match=r"vote ±1 and cancel.*'\*' \(XOR\)"):
             make()
 
 
@@ -94,7 +106,8 @@ def test_conditional_kernels_are_refused_where_a_definite_one_is_needed():
     conditional = Stump().bind(X).simplified
     attempts = {
         "a product": lambda: conditional * Perceptron(),
-        "Theorem 16": lambda: Stump() & Perceptron().simplified,
+        "AND": lambda: Stump() & Perceptron().simplified,
+        "which AND": lambda: Perceptron().simplified.logic,
         "a Gaussian process": conditional.as_gaussian_process_kernel,
         "a single pair of points": lambda: conditional(X[0], X[1]),
         "kernel ridge": lambda: conditional.require_definite("kernel ridge"),
@@ -128,7 +141,8 @@ class TestColumns:
             bound = Stump().on(columns).bind(X)
             assert_allclose(bound(X, Z), Stump().bind(X[:, [1, 3]])(X[:, [1, 3]], Z[:, [1, 3]]))
         assert Stump().on(2) == Stump().on([2]) == Stump().on(np.int64(2))
-        assert Stump().on([True, False, True]) == Stump().on(np.array([0, 2]))
+        mask = np.array([False, True, False, True])
+        assert_allclose(Stump().on(mask).bind(X)(X), Stump().on([1, 3]).bind(X)(X))
 
     def test_names_are_found_in_pandas_and_polars_tables(self):
         data = dict(zip("abcd", X.T, strict=True))
@@ -137,7 +151,12 @@ class TestColumns:
             bound = Stump().on(["b", "d"]).bind(frame)
             assert_allclose(bound(frame), expected)
             assert_allclose(bound(X), expected)  # positions remembered
-            assert_allclose(bound(frame[["d", "c", "b", "a"]]), expected)  # names found anew
+            turned = frame[["d", "c", "b", "a"]]
+            assert_allclose(bound(turned), expected)  # names found anew
+            votes = bound.hypotheses.sample(50, 0).vote(frame)
+            assert_array_equal(bound.hypotheses.sample(50, 0).vote(turned), votes)
+            with pytest.raises(ValueError, match="pass the same columns in the same order"):
+                Stump().bind(frame)(turned)
 
     def test_whole_tables_are_welcome_everywhere(self):
         data = dict(zip("abcd", X.T, strict=True))
@@ -170,8 +189,13 @@ class TestColumns:
     @pytest.mark.parametrize(
         ("columns", "message"),
         [
-            ([], "choose at least one column"),
-            (np.array([False, False]), "choose at least one column"),
+            ([], "give one or several columns"),
+            (np.array([False, False]), "give one or several columns"),
+            ([True, 2], "give one or several columns"),
+            (slice(2), "give one or several columns"),
+            ([1.7], "by an index or by a name"),
+            ([("a", "b")], "by an index or by a name"),
+            ([True, False], "on\\(a mask of 2\\): the data has 4 columns"),
             ([4], "only 4 columns"),
             ([-5], "only 4 columns"),
             (["b"], "by name only in a DataFrame"),
@@ -180,6 +204,12 @@ class TestColumns:
     def test_wrong_columns(self, columns, message):
         with pytest.raises(ValueError, match=message):
             Stump().on(columns).bind(X)
+
+    def test_repeated_names_can_be_chosen_by_index_only(self):
+        frame = pd.DataFrame(X, columns=["a", "a", "b", "c"])
+        assert_allclose(Stump().on([1]).bind(frame)(frame), Stump().on([1]).bind(X)(X))
+        with pytest.raises(ValueError, match="several columns of that name"):
+            Stump().on("a").bind(frame)
 
     def test_wrong_name(self):
         with pytest.raises(ValueError, match=r"on\('z'\): no such column; there are \['a'\]"):

@@ -66,6 +66,21 @@ def test_nearby_rows_lose_no_digits(as_rows, n_clusters):
     assert_allclose(l2_distances(as_rows(X)), cdist(X, X), rtol=1e-12)
 
 
+@pytest.mark.parametrize(("distances", "metric"), DISTANCES)
+def test_small_differences_between_sparse_rows_are_kept_in_either_order(distances, metric):
+    X = np.array([[1e9, 1.0, 0.0], [1e9, 0.0, 0.0], [1e9, 0.0, 1e-3]])
+    for A, B in ((X, X[::-1]), (X[::-1], X)):
+        result = distances(sparse.csr_array(A), sparse.csr_array(B))
+        assert_allclose(result, cdist(A, B, metric), rtol=1e-12)
+
+
+def test_mixed_precision_is_as_good_as_its_input():
+    single, double = random_rows(50, 9).astype(np.float32), random_rows(40, 9, seed=1)
+    for distances, metric in DISTANCES:
+        expected = cdist(single.astype(np.float64), double, metric)
+        assert_allclose(distances(single, double), expected, rtol=1e-12)
+
+
 def test_stored_zeros_and_repeated_entries_count_once():
     tidy = np.array([[0.0, 3.0, 0.0], [1.0, 0.0, 2.0]])
     untidy = sparse.csr_array(

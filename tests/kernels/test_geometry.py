@@ -69,6 +69,11 @@ def test_conditional_definiteness(matrix, kind):
     assert found.smallest_eigenvalue < 0
 
 
+def test_single_precision_has_its_own_tolerance():
+    X = np.round(random_rows(30, 2), 1).astype(np.float32)
+    assert definiteness(X @ X.T).kind is Kind.PSD
+
+
 def test_the_tolerance_decides():
     assert definiteness(with_eigenvalues([-0.1, 1, 1, 1, 1, 1]), tol=0.2).kind is Kind.PSD
 

@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 from cases import ENSEMBLES, random_rows, samples, svm_decisions
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 from numpy.testing import assert_allclose
 
 from kernsemble.datasets import make_threenorm
@@ -21,6 +21,7 @@ from kernsemble.kernels import (
     StumpRegion,
 )
 
+SEEDS = st.integers(0, 2**32 - 1)
 STUMPS = [Stump(), Stump("empirical"), MiddleStump()]
 PAIRS = list(product(STUMPS, STUMPS))
 
@@ -73,14 +74,26 @@ def test_theorem_16_the_and_holds_conjunctions_and_their_negations(left, right, 
 
 
 @pytest.mark.parametrize(("left", "right"), PAIRS, ids=repr)
-def test_theorem_16_disjunctions_have_the_same_kernel(left, right):
-    X = random_rows(6, 2)
+@given(X=samples(max_rows=6, max_columns=2))
+def test_theorem_16_disjunctions_have_the_same_kernel(left, right, X):
     disjunctions = kernel_of_pairs(
         lambda g, h: np.where((g > 0) | (h > 0), 1.0, -1.0),
         votes_and_measure(left, X),
         votes_and_measure(right, X),
     )
     assert_allclose((left & right).bind(X)(X), 4 * disjunctions, atol=1e-8)
+
+
+@pytest.mark.parametrize(("left", "right"), PAIRS, ids=repr)
+@given(X=samples(max_rows=6, max_columns=2))
+def test_logic_kernels_hold_rules_and_their_products_conjunctions(left, right, X):
+    (votes, measure), other = votes_and_measure(left, X), votes_and_measure(right, X)
+    rules = (1 + votes) / 2
+    assert_allclose(left.logic.bind(X)(X), (rules * measure) @ rules.T, atol=1e-9)
+    conjunctions = kernel_of_pairs(
+        lambda g, h: np.where((g > 0) & (h > 0), 1.0, 0.0), (votes, measure), other
+    )
+    assert_allclose((left.logic * right.logic).bind(X)(X), conjunctions, atol=1e-9)
 
 
 @pytest.mark.parametrize(("left", "right"), PAIRS, ids=repr)
@@ -132,7 +145,7 @@ def test_definition_17_recursion_and_closed_form_agree(X, level):
     closed = (2 * stump.delta) ** level * sum(u**power for power in range(1, level + 1))
     bound = StumpRegion(level).bind(X)
     assert_allclose(bound(X), closed, rtol=1e-10, atol=1e-10 * closed.max())
-    assert bound.delta == pytest.approx((2 * stump.delta) ** level)
+    assert bound.level_constant == pytest.approx((2 * stump.delta) ** level)
 
 
 def test_definition_17_agrees_with_literal_ands_up_to_level_two_and_parts_at_three():
@@ -145,11 +158,12 @@ def test_definition_17_agrees_with_literal_ands_up_to_level_two_and_parts_at_thr
     assert_allclose(StumpRegion(2).bind(X)(X), second(X))
     surplus = (2 * stump.delta) ** 2 * (stump(X) + stump.delta)  # (2Δ)³ u
     assert_allclose(third(X) - StumpRegion(3).bind(X)(X), surplus)
-    assert StumpRegion(2).bind(X).delta == pytest.approx(second.delta / 2)
+    assert StumpRegion(2).bind(X).level_constant == pytest.approx(second.delta / 2)
 
 
-def test_theorem_18_the_tree_kernel_is_a_positive_sum_of_region_kernels():
-    X, gamma = random_rows(), 0.05
+@given(seed=SEEDS)
+def test_theorem_18_the_tree_kernel_is_a_positive_sum_of_region_kernels(seed):
+    X, gamma = random_rows(seed=seed), 0.05
     stump, expected, factorial = Stump().bind(X), 0.0, 1.0
     for level in range(1, 30):
         factorial *= level
@@ -163,19 +177,22 @@ def test_theorem_18_is_checked_when_bound():
     X = random_rows()
     limit = 1 / Stump().bind(X).delta
     DecisionTree(0.999 * limit).bind(X)
-    with pytest.raises(ValueError, match=r"must be below 1/Δ_S = .*Laplacian\(gamma="):
+    with pytest.raises(ValueError, match=r"give less than 1/Δ_S = .*Laplacian\(gamma="):
         DecisionTree(1.001 * limit).bind(X)
 
 
-def test_the_tree_kernel_is_the_laplacian_up_to_a_factor_and_a_constant():
-    X, gamma = random_rows(), 0.05
+@given(seed=SEEDS)
+def test_the_tree_kernel_is_the_laplacian_up_to_a_factor_and_a_constant(seed):
+    X, gamma = random_rows(seed=seed), 0.05
     K, L = DecisionTree(gamma).bind(X)(X), Laplacian(gamma)(X)
     factor = np.exp(2 * gamma * Stump().bind(X).delta)
     assert_allclose(K, factor * L - 1)
 
 
-def test_the_tree_and_laplacian_kernels_give_the_same_svm():
-    X, y = make_threenorm(60, random_state=0)
+@given(seed=SEEDS)
+@settings(max_examples=10)
+def test_the_tree_and_laplacian_kernels_give_the_same_svm(seed):
+    X, y = make_threenorm(60, random_state=seed)
     tree, gamma = DecisionTree(0.01).bind(X), 0.01
     factor = np.exp(2 * gamma * tree.stump.delta)
     assert_allclose(
@@ -185,9 +202,20 @@ def test_the_tree_and_laplacian_kernels_give_the_same_svm():
     )
 
 
+@given(seed=SEEDS, gamma=st.floats(0.01, 1.0))
+def test_the_laplacian_embodies_xors_of_any_number_of_stumps(seed, gamma):
+    X = random_rows(seed=seed)
+    stump = Stump().bind(X)
+    terms = [1.0]
+    for level in range(1, 120):  # the product of `level` stump kernels, weighed by a Poisson law
+        terms.append(terms[-1] * gamma * stump(X) / level)
+    assert_allclose(np.exp(-gamma * stump.delta) * sum(terms), Laplacian(gamma)(X), atol=1e-8)
+
+
 @pytest.mark.parametrize("simple", [Stump(), Perceptron()])
-def test_laplacian_and_exponential_are_power_series_in_simple_kernels(simple):
-    X, gamma = random_rows(), 0.1
+@given(seed=SEEDS)
+def test_laplacian_and_exponential_are_power_series_in_simple_kernels(simple, seed):
+    X, gamma = random_rows(seed=seed), 0.1
     bound = simple.bind(X)
     radial = {Stump: Laplacian, Perceptron: Exponential}[type(simple)](gamma).bind(X)
     regions = radial.hypotheses

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from cases import pairs_of_samples, random_rows, samples, svm_decisions
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 from numpy.testing import assert_allclose
 from scipy.spatial.distance import cdist
 from scipy.stats import rankdata
@@ -75,9 +75,11 @@ def test_theorem_8_the_average_of_a_group_is_a_ramp():
 
 @pytest.mark.parametrize("C", [2.0**-9, 1.0, 2.0**9])
 @pytest.mark.parametrize("measure", ["uniform", "empirical", "distinct"])
-def test_theorem_4_simplified_and_full_kernels_give_the_same_svm(measure, C):
-    X, y = make_threenorm(60, random_state=0)
-    Z, _ = make_threenorm(40, random_state=1)
+@given(seed=st.integers(0, 2**31))
+@settings(max_examples=10)
+def test_theorem_4_simplified_and_full_kernels_give_the_same_svm(measure, C, seed):
+    X, y = make_threenorm(60, random_state=seed)
+    Z, _ = make_threenorm(40, random_state=seed + 1)
     full = Stump(measure).bind(X)
     assert_allclose(
         svm_decisions(full, X, y, Z, C), svm_decisions(full.simplified, X, y, Z, C), atol=1e-4

@@ -181,7 +181,7 @@ def find_entry(name: str) -> DatasetEntry:
     """Return the entry of a name, or raise an error that offers similar names."""
     entries = _entries()
     if name not in entries:
-        raise UnknownDatasetError(name, get_close_matches(str(name), entries))
+        raise UnknownDatasetError.of(name, get_close_matches(str(name), entries))
     return entries[name]
 
 

@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from kernsemble._arguments import check_choice, check_count, check_deviation
+from kernsemble._arguments import check_choice, check_count, check_not_negative
 from kernsemble._typing import FloatArray, IntArray
 
 
@@ -61,7 +61,7 @@ def make_xor(
     array([-1,  1,  1, -1])
     """
     check_count("n_samples", n_samples)
-    check_deviation("noise", noise)
+    check_not_negative("noise", noise)
     rng = np.random.default_rng(random_state)
     corner = np.arange(n_samples) % 4
     signs = 2 * np.column_stack([corner // 2, corner % 2]) - 1
@@ -188,7 +188,7 @@ def make_rotated_gaussians(
     check_count("n_features", n_features, minimum=2)
     check_choice("sigma", sigma, ("variance", "deviation"))
     check_choice("long_axis", long_axis, ("along", "across"))
-    check_deviation("noise", noise)
+    check_not_negative("noise", noise)
     rng = np.random.default_rng(random_state)
     y = 2 * rng.integers(2, size=n_samples) - 1
     X = 0.05 * rng.standard_normal((n_samples, n_features))
@@ -252,7 +252,7 @@ def make_sparse_sum(
     """
     check_count("n_samples", n_samples)
     check_count("n_features", n_features)
-    check_deviation("noise", noise)
+    check_not_negative("noise", noise)
     columns = list(informative)
     if len(set(columns)) < len(columns) or not set(columns) <= set(range(n_features)):
         raise ValueError(

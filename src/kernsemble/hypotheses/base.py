@@ -58,13 +58,24 @@ class HypothesisSet(Value, ABC):
         return self.is_negation_complete
 
     @property
+    def votes_are_signs(self) -> bool:
+        """Whether every hypothesis votes −1 or +1."""
+        return True
+
+    @property
     @abstractmethod
     def has_constant(self) -> bool:
-        """Whether some hypotheses of the set vote alike on every row of the sample."""
+        """Whether a hypothesis is known that votes alike on every row of the sample."""
 
     @abstractmethod
     def draw(self, n: int, rng: np.random.Generator) -> Hypotheses:
         """Return `n` hypotheses drawn from the normalised measure."""
+
+    def vote(
+        self, X: Rows, n: int = 1_000, rng: np.random.Generator | int | None = None
+    ) -> FloatArray:
+        """Return the votes of `n` random hypotheses: ``sample(n, rng).vote(X)``."""
+        return self.sample(n, rng).vote(X)
 
     def sample(self, n: int, rng: np.random.Generator | int | None = None) -> FiniteSet:
         r"""Return `n` random hypotheses, each carrying :math:`\Delta / n`.

@@ -23,9 +23,9 @@ class Memberships(Hypotheses):
 
     def vote(self, X: Rows) -> FloatArray:
         table = as_categories(X)
-        member = np.column_stack(
-            [table[:, d] == c for d, c in zip(self.feature, self.category, strict=True)]
-        )
+        member = np.empty((len(table), len(self.category)), dtype=bool)
+        for t, (d, c) in enumerate(zip(self.feature, self.category, strict=True)):
+            member[:, t] = table[:, d] == c
         return np.where(member, self.polarity, -self.polarity)
 
 
@@ -60,9 +60,9 @@ class CategorySet(HypothesisSet):
     def has_constant(self) -> bool:
         return any(len(known) == 1 for known in self.categories)
 
-    def indicators(self, X: Rows, name: str = "X") -> Rows:
+    def indicators(self, X: Rows) -> Rows:
         """Return the 0/1 memberships of every row, a CSR matrix with a column a category."""
-        table = as_categories(X, self.n_features, name)
+        table = as_categories(X, self.n_features)
         blocks = [_indicators(table[:, d], known) for d, known in enumerate(self.categories)]
         return sparse.hstack(blocks, format="csr")
 
@@ -82,8 +82,8 @@ def _distinct(column: Array, feature: int) -> Array:
     except TypeError as error:
         kinds = sorted({type(item).__name__ for item in column})
         raise ValueError(
-            f"column {feature} of X mixes {' and '.join(kinds)}, which have no order. "
-            "Turn it into one kind, for example with astype(str)."
+            f"column {feature} of X mixes {' and '.join(kinds)}, which have no order: "
+            "turn it into one kind, for example with astype(str)"
         ) from error
 
 
@@ -91,7 +91,7 @@ def _indicators(column: Array, known: Array) -> Rows:
     if isinstance(column[0], str) != isinstance(known[0], str):
         raise ValueError(
             f"X holds {type(column[0]).__name__} ({column[0]!r}) where the kernel was bound to "
-            f"{type(known[0]).__name__} ({known[0]!r}). Convert the column as in training."
+            f"{type(known[0]).__name__} ({known[0]!r}): convert the column as in training"
         )
     code_of = {category: code for code, category in enumerate(known.tolist())}
     code = np.array([code_of.get(category, -1) for category in column.tolist()])

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernsemble._typing import FloatArray, IntArray, Rows
-from kernsemble._validation import as_table, take_columns
+from kernsemble._validation import Column, as_table, chosen_columns
+from kernsemble.exceptions import NotNeutralError
 from kernsemble.hypotheses.base import Hypotheses, HypothesisSet
 
 
@@ -28,19 +29,18 @@ class Union(HypothesisSet):
         return all(part.is_neutral for part in self.parts)
 
     @property
+    def votes_are_signs(self) -> bool:
+        return all(part.votes_are_signs for part in self.parts)
+
+    @property
     def has_constant(self) -> bool:
         return any(part.has_constant for part in self.parts)
 
     def draw(self, n: int, rng: np.random.Generator) -> Hypotheses:
         share = np.array([part.total_measure for part in self.parts]) / self.total_measure
         counts = rng.multinomial(n, share)
-        return _Joined(
-            tuple(
-                part.draw(int(count), rng)
-                for part, count in zip(self.parts, counts, strict=True)
-                if count
-            )
-        )
+        drawn = (part.draw(int(count), rng) for part, count in zip(self.parts, counts, strict=True))
+        return _Joined(tuple(drawn), order=rng.permutation(n))
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,8 +66,13 @@ class Xor(HypothesisSet):
         return self.left.is_neutral or self.right.is_neutral
 
     @property
+    def votes_are_signs(self) -> bool:
+        return self.left.votes_are_signs and self.right.votes_are_signs
+
+    @property
     def has_constant(self) -> bool:
-        return self.left.has_constant and self.right.has_constant
+        both = self.left.has_constant and self.right.has_constant
+        return both or (self.left == self.right and self.votes_are_signs)  # −h·h
 
     def draw(self, n: int, rng: np.random.Generator) -> Hypotheses:
         return _Xored(self.left.draw(n, rng), self.right.draw(n, rng))
@@ -75,7 +80,7 @@ class Xor(HypothesisSet):
 
 @dataclass(frozen=True, eq=False)
 class And(HypothesisSet):
-    r"""±min(h₁, h₂) for all h₁, h₂ of two neutral sets (Theorem 16).
+    r"""±min(h₁, h₂) for all h₁, h₂ of two neutral sets that vote ±1 (Theorem 16).
 
     With :math:`r = \sqrt2\, r_1 r_2` its kernel is :math:`(K_1 + \Delta_1)(K_2 + \Delta_2)`
     and :math:`\Delta = 4\Delta_1\Delta_2`. OR is AND between negations, negated.
@@ -84,13 +89,20 @@ class And(HypothesisSet):
     left: HypothesisSet
     right: HypothesisSet
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for side in (self.left, self.right):
+            if not (side.is_neutral and side.votes_are_signs):
+                raise NotNeutralError.of(type(side).__name__)
+
     @property
     def total_measure(self) -> float:
         return 4.0 * self.left.total_measure * self.right.total_measure
 
     @property
     def has_constant(self) -> bool:
-        return self.left.has_constant or self.right.has_constant
+        shared = self.left == self.right and self.left.is_negation_complete  # min(h, −h)
+        return self.left.has_constant or self.right.has_constant or shared
 
     def draw(self, n: int, rng: np.random.Generator) -> Hypotheses:
         polarity = rng.choice([-1.0, 1.0], size=n)
@@ -129,6 +141,10 @@ class Regions(HypothesisSet):
         return False
 
     @property
+    def votes_are_signs(self) -> bool:
+        return False
+
+    @property
     def has_constant(self) -> bool:
         return bool(self.weights[0] > 0.0) or self.conditions.has_constant
 
@@ -139,38 +155,10 @@ class Regions(HypothesisSet):
 
 
 @dataclass(frozen=True, eq=False)
-class Reweighted(HypothesisSet):
-    """A set with its measure multiplied by a positive number."""
+class _Wrapped(HypothesisSet):
+    """A set that is another one, seen differently."""
 
     hypotheses: HypothesisSet
-    factor: float
-
-    @property
-    def total_measure(self) -> float:
-        return self.factor * self.hypotheses.total_measure
-
-    @property
-    def is_negation_complete(self) -> bool:
-        return self.hypotheses.is_negation_complete
-
-    @property
-    def is_neutral(self) -> bool:
-        return self.hypotheses.is_neutral
-
-    @property
-    def has_constant(self) -> bool:
-        return self.hypotheses.has_constant
-
-    def draw(self, n: int, rng: np.random.Generator) -> Hypotheses:
-        return self.hypotheses.draw(n, rng)
-
-
-@dataclass(frozen=True, eq=False)
-class OnColumns(HypothesisSet):
-    """A set that looks at some columns only."""
-
-    hypotheses: HypothesisSet
-    columns: IntArray
 
     @property
     def total_measure(self) -> float:
@@ -185,11 +173,37 @@ class OnColumns(HypothesisSet):
         return self.hypotheses.is_neutral
 
     @property
+    def votes_are_signs(self) -> bool:
+        return self.hypotheses.votes_are_signs
+
+    @property
     def has_constant(self) -> bool:
         return self.hypotheses.has_constant
 
     def draw(self, n: int, rng: np.random.Generator) -> Hypotheses:
-        return _OfColumns(self.hypotheses.draw(n, rng), self.columns)
+        return self.hypotheses.draw(n, rng)
+
+
+@dataclass(frozen=True, eq=False)
+class Reweighted(_Wrapped):
+    """A set with its measure multiplied by a positive number."""
+
+    factor: float
+
+    @property
+    def total_measure(self) -> float:
+        return self.factor * super().total_measure
+
+
+@dataclass(frozen=True, eq=False)
+class OnColumns(_Wrapped):
+    """A set that looks at some columns only, of a DataFrame by name where they were named."""
+
+    columns: tuple[Column, ...]
+    positions: IntArray
+
+    def draw(self, n: int, rng: np.random.Generator) -> Hypotheses:
+        return _OfColumns(super().draw(n, rng), self.columns, self.positions)
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,9 +235,10 @@ class _Constants(Hypotheses):
 @dataclass(frozen=True, eq=False, repr=False)
 class _Joined(Hypotheses):
     parts: tuple[Hypotheses, ...]
+    order: IntArray  # shuffled, so that two samples can be paired
 
     def vote(self, X: Rows) -> FloatArray:
-        return np.hstack([part.vote(X) for part in self.parts])
+        return np.hstack([part.vote(X) for part in self.parts])[:, self.order]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -261,7 +276,8 @@ class _Conjunctions(Hypotheses):
 @dataclass(frozen=True, eq=False, repr=False)
 class _OfColumns(Hypotheses):
     hypotheses: Hypotheses
-    columns: IntArray
+    columns: tuple[Column, ...]
+    positions: IntArray
 
     def vote(self, X: Rows) -> FloatArray:
-        return self.hypotheses.vote(take_columns(as_table(X), self.columns))
+        return self.hypotheses.vote(chosen_columns(X, self.columns, self.positions))

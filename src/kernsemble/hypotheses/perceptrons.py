@@ -54,15 +54,12 @@ class PerceptronSet(HypothesisSet):
         """
         check_positive("margin", margin)
         X = as_features(X)
-        centre = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
         with np.errstate(over="ignore", invalid="ignore"):
-            radius = np.sqrt(_squared_distances(X, centre).max()) * (1.0 + margin)
+            centre = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
+            radius = (1.0 + margin) * _largest_distance(X, centre)
         if not np.isfinite(radius):
-            raise ValueError(
-                f"X has entries as large as {abs(X).max():.3g}, whose squares overflow. "
-                "Scale the columns."
-            )
-        return cls(centre, float(radius))
+            raise ValueError("X spans more than a float can measure: scale the columns")
+        return cls(centre, radius)
 
     @property
     def n_features(self) -> int:
@@ -84,9 +81,19 @@ class PerceptronSet(HypothesisSet):
         return Perceptrons(direction, direction @ self.centre + offset)
 
 
-def _squared_distances(X: Rows, centre: FloatArray) -> FloatArray:
-    if sparse.issparse(X):
-        squares = np.asarray(X.multiply(X).sum(axis=1)).ravel()
-        return np.maximum(squares - 2.0 * (X @ centre) + centre @ centre, 0.0)
-    centred = X - centre
-    return np.asarray(np.einsum("ij,ij->i", centred, centred))
+def _largest_distance(X: Rows, centre: FloatArray) -> float:
+    """Return the largest distance of a row from a point, sparse rows unpacked a few at a time."""
+    chunk = max(1, 4_000_000 // X.shape[1])
+    return max(
+        _largest_norm(_dense(X[start : start + chunk]) - centre)
+        for start in range(0, X.shape[0], chunk)
+    )
+
+
+def _largest_norm(rows: FloatArray) -> float:
+    size = np.abs(rows).max()
+    return float(size * np.linalg.norm(rows / size, axis=1).max()) if size > 0.0 else 0.0
+
+
+def _dense(X: Rows) -> FloatArray:
+    return X.toarray() if sparse.issparse(X) else X

@@ -9,6 +9,7 @@ feature d below the value v, and the kernel of any of these sets is
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal, Self, TypeAlias, get_args
 
 import numpy as np
@@ -89,9 +90,7 @@ class ThresholdSet(HypothesisSet):
         """
         if sparse.issparse(X):
             columns = X.tocsc(copy=True)
-            for feature, (start, stop) in enumerate(
-                zip(columns.indptr[:-1], columns.indptr[1:], strict=True)
-            ):
+            for feature, (start, stop) in enumerate(pairwise(columns.indptr)):
                 columns.data[start:stop] = self._position(feature, columns.data[start:stop])
             rows = columns.tocsr()
             rows.sort_indices()
@@ -254,7 +253,7 @@ def _ends(smallest: float, largest: float, margin: float) -> tuple[float, float]
         if not np.isfinite(last - first):
             raise ValueError(
                 f"a column of X spans [{smallest:.3g}, {largest:.3g}], more than a float can "
-                "measure. Scale that column."
+                "measure: scale that column"
             )
     return first, last
 
@@ -268,9 +267,14 @@ def _midpoints(values: FloatArray) -> FloatArray:
 
 def _columns(X: Rows) -> Iterator[FloatArray]:
     X = as_features(X)
-    by_column = X.tocsc() if sparse.issparse(X) else X
-    for feature in range(X.shape[1]):
-        yield _dense(by_column[:, [feature]]).ravel().astype(np.float64)
+    if not sparse.issparse(X):
+        yield from X.T.astype(np.float64)
+        return
+    stored = X.tocsc()
+    for start, stop in pairwise(stored.indptr):
+        values = np.zeros(X.shape[0])
+        values[stored.indices[start:stop]] = stored.data[start:stop]
+        yield values
 
 
 def _dense(X: Rows) -> FloatArray:

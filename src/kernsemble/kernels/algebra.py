@@ -16,7 +16,7 @@ from kernsemble._validation import (
     Column,
     as_table,
     check_n_features,
-    column_names,
+    chosen_columns,
     locate_columns,
     take_columns,
 )
@@ -42,7 +42,8 @@ class _Combination(Kernel):
 
     @property
     def n_features(self) -> int | None:
-        return next((part.n_features for part in self.parts if part.n_features is not None), None)
+        counts = [part.n_features for part in self.parts]
+        return None if None in counts else counts[0]
 
     @property
     def is_conditional(self) -> bool:
@@ -141,18 +142,14 @@ class And(_Combination):
     r"""The kernel of ANDs and ORs: :math:`K = (K_1 + \Delta_1)(K_2 + \Delta_2)` (Theorem 16).
 
     Its own constant is :math:`\Delta = 4\Delta_1\Delta_2 = K(x, x)`, so that chains are
-    literal: ``(k1 & k2) & k3`` holds the ANDs of an AND with a third hypothesis. (The
-    constant of Definition 17 is half of that from the second level on; see `StumpRegion`.)
+    literal: ``(k1 & k2) & k3`` holds the ANDs of an AND with a third hypothesis. (Definition
+    17 prints :math:`2\Delta_L\Delta_S` for it; see `StumpRegion`.)
     """
 
     @classmethod
     def of(cls, left: Kernel, right: Kernel) -> Kernel:
         """Return the AND of two kernels with neutral hypotheses."""
-        for side in (left, right):
-            side.require_definite("Theorem 16 ('&')")
-            if not side.is_neutral:
-                raise NotNeutralError(side)
-        return cls((left, right))
+        return cls((_neutral(left), _neutral(right)))
 
     def _combine(self, sets: tuple[HypothesisSet, ...]) -> HypothesisSet:
         return hypotheses.And(*sets)
@@ -177,19 +174,10 @@ class And(_Combination):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Scaled(Kernel):
-    r"""The kernel :math:`c K`, which weighs every hypothesis by :math:`c > 0`."""
+class Wrapper(Kernel):
+    """A kernel that is another one, seen differently."""
 
-    factor: float
     kernel: Kernel
-
-    @classmethod
-    def of(cls, factor: float, kernel: Kernel) -> Kernel:
-        """Return a multiple of a kernel; multiples of multiples are one multiple."""
-        check_positive("the factor of a kernel", factor)
-        if isinstance(kernel, Scaled):
-            factor, kernel = factor * kernel.factor, kernel.kernel
-        return kernel if factor == 1.0 else cls(float(factor), kernel)
 
     def bind(self, X: ArrayLike) -> Self:
         return replace(self, kernel=self.kernel.bind(X))
@@ -197,11 +185,6 @@ class Scaled(Kernel):
     @property
     def n_features(self) -> int | None:
         return self.kernel.n_features
-
-    @property
-    def hypotheses(self) -> HypothesisSet | None:
-        inner = self.kernel.hypotheses
-        return None if inner is None else hypotheses.Reweighted(inner, self.factor)
 
     @property
     def is_neutral(self) -> bool:
@@ -223,10 +206,38 @@ class Scaled(Kernel):
         return self.kernel._embed(X, name)
 
     def _tile(self, A: Embedded, B: Embedded) -> FloatArray:
-        return np.multiply(tile := self.kernel._tile(A, B), self.factor, out=tile)
+        return self._of(self.kernel._tile(A, B))
 
     def _diagonal(self, A: Embedded) -> FloatArray:
-        return self.factor * self.kernel._diagonal(A)
+        return self._of(self.kernel._diagonal(A))
+
+    def _of(self, values: FloatArray) -> FloatArray:
+        """Return this kernel's values from those of the other, which may be overwritten."""
+        return values
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Scaled(Wrapper):
+    r"""The kernel :math:`c K`, which weighs every hypothesis by :math:`c > 0`."""
+
+    factor: float
+
+    @classmethod
+    def of(cls, factor: float, kernel: Kernel) -> Kernel:
+        """Return a multiple of a kernel; multiples of multiples are one multiple."""
+        check_positive("the factor of a kernel", factor)
+        if isinstance(kernel, Scaled):
+            factor, kernel = factor * kernel.factor, kernel.kernel
+        return kernel if factor == 1.0 else cls(kernel, float(factor))
+
+    @property
+    def hypotheses(self) -> HypothesisSet | None:
+        inner = self.kernel.hypotheses
+        return None if inner is None else hypotheses.Reweighted(inner, self.factor)
+
+    def _of(self, values: FloatArray) -> FloatArray:
+        values *= self.factor
+        return values
 
     @property
     def _expression(self) -> str:
@@ -237,11 +248,42 @@ class Scaled(Kernel):
         return f"({self._expression})"
 
 
+class Logic(Wrapper):
+    r"""The kernel :math:`\tfrac14 K + \tfrac14 \Delta` of the rules (1 + h)/2, which say 0 or 1."""
+
+    @classmethod
+    def of(cls, kernel: Kernel) -> Kernel:
+        """Return the logic kernel of one with neutral hypotheses."""
+        return cls(_neutral(kernel))
+
+    @property
+    def hypotheses(self) -> HypothesisSet | None:
+        inner = self.kernel.hypotheses
+        weights = np.array([0.0, 0.5 * self.kernel.delta])
+        return None if inner is None else hypotheses.Regions(inner, weights)
+
+    @property
+    def is_neutral(self) -> bool:
+        return False
+
+    @property
+    def simplified(self) -> Kernel:
+        raise AttributeError(f"{self} has no simplified form")
+
+    def _of(self, values: FloatArray) -> FloatArray:
+        values += self.kernel.delta
+        values *= 0.25
+        return values
+
+    @property
+    def _expression(self) -> str:
+        return f"{self.kernel._operand}.logic"
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class OnColumns(Kernel):
+class OnColumns(Wrapper):
     """A kernel of some columns; its hypotheses look at nothing else."""
 
-    kernel: Kernel
     columns: tuple[Column, ...]
     positions: IntArray | None = None  # of the columns, once bound
     n_features: int | None = None
@@ -261,38 +303,19 @@ class OnColumns(Kernel):
         inner = self.kernel.hypotheses
         if inner is None or self.positions is None:
             return None
-        return hypotheses.OnColumns(inner, self.positions)
-
-    @property
-    def is_neutral(self) -> bool:
-        return self.kernel.is_neutral
-
-    @property
-    def is_conditional(self) -> bool:
-        return self.kernel.is_conditional
-
-    @property
-    def simplified(self) -> Kernel:
-        return replace(self, kernel=self.kernel.simplified)
-
-    @property
-    def full(self) -> Kernel:
-        return replace(self, kernel=self.kernel.full)
+        return hypotheses.OnColumns(inner, self.columns, self.positions)
 
     def _embed(self, X: ArrayLike, name: str) -> Embedded:
         table = as_table(X, name)
         check_n_features(table.shape[1], self.n_features, name)
-        positions = self.positions
-        if positions is None or column_names(table) is not None:
-            positions = locate_columns(table, self.columns)
-        return self.kernel._embed(take_columns(table, positions), name)
-
-    def _tile(self, A: Embedded, B: Embedded) -> FloatArray:
-        return self.kernel._tile(A, B)
-
-    def _diagonal(self, A: Embedded) -> FloatArray:
-        return self.kernel._diagonal(A)
+        return self.kernel._embed(chosen_columns(table, self.columns, self.positions, name), name)
 
     @property
     def _expression(self) -> str:
         return f"{self.kernel._operand}.on({list(self.columns)!r})"
+
+
+def _neutral(kernel: Kernel) -> Kernel:
+    if not kernel.require_definite("AND").is_neutral:
+        raise NotNeutralError.of(kernel)
+    return kernel

@@ -10,7 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kernsemble._typing import FloatArray, Rows
-from kernsemble._validation import Column, as_columns, as_features
+from kernsemble._validation import (
+    Column,
+    as_columns,
+    as_features,
+    check_column_names,
+    column_names,
+)
 from kernsemble._value import Value
 from kernsemble.exceptions import ConditionalKernelError
 from kernsemble.hypotheses import HypothesisSet
@@ -74,8 +80,9 @@ class Kernel(Value, ABC):
 
     def _at(self, x: FloatArray, y: FloatArray) -> float:
         if self.is_conditional:
-            raise ConditionalKernelError(self, "a single pair of points")
-        return float(self(x[np.newaxis], y[np.newaxis])[0, 0])
+            raise ConditionalKernelError.of(self, "a single pair of points")
+        a, b = self._embed(x[np.newaxis], "X"), self._embed(y[np.newaxis], "Y")
+        return float(self._tile(a, b)[0, 0])
 
     @abstractmethod
     def _embed(self, X: ArrayLike, name: str) -> Embedded:
@@ -100,7 +107,7 @@ class Kernel(Value, ABC):
     def delta(self) -> float:
         r"""The constant :math:`\Delta = K(x, x)`: the total measure of hypotheses that vote ±1."""
         if self.hypotheses is None or not self.is_neutral:
-            raise AttributeError(f"{self} has no delta: no hypotheses are known that vote ±1.")
+            raise AttributeError(f"{self} has no delta: no hypotheses are known that vote ±1")
         return self.hypotheses.total_measure
 
     @property
@@ -119,7 +126,7 @@ class Kernel(Value, ABC):
 
         It gives the same SVM (Theorems 4 and 10), and is conditionally definite only.
         """
-        raise AttributeError(f"{self} has no simplified form.")
+        raise AttributeError(f"{self} has no simplified form")
 
     @property
     def full(self) -> "Kernel":
@@ -129,13 +136,27 @@ class Kernel(Value, ABC):
     def require_definite(self, purpose: str) -> Self:
         """Return the kernel itself, or raise when it is only conditionally definite."""
         if self.is_conditional:
-            raise ConditionalKernelError(self, purpose)
+            raise ConditionalKernelError.of(self, purpose)
         return self
+
+    @property
+    def logic(self) -> "Kernel":
+        r"""The kernel :math:`\tfrac14 (K + \Delta)` of the rules (1 + h)/2, which say 0 or 1.
+
+        Products of logic kernels are conjunctions of rules (Lin's thesis). It needs
+        hypotheses that vote ±1 and cancel.
+        """
+        return _algebra().Logic.of(self)
 
     # -- the algebra
 
+    __array_ufunc__ = None  # NumPy's numbers leave multiplication to kernels
+
     def __add__(self, other: object) -> "Kernel":
         return _algebra().Sum.of(self, other) if isinstance(other, Kernel) else NotImplemented
+
+    def __radd__(self, other: object) -> "Kernel":
+        return self if isinstance(other, int) and other == 0 else NotImplemented  # sum(kernels)
 
     def __mul__(self, other: object) -> "Kernel":
         if isinstance(other, Kernel):
@@ -149,8 +170,7 @@ class Kernel(Value, ABC):
 
     def on(self, columns: Column | Sequence[Column]) -> "Kernel":
         """Return the kernel of some columns, given by index, by mask or, in DataFrames, by name."""
-        chosen = as_columns(columns)
-        return _algebra().OnColumns(self, chosen)
+        return _algebra().OnColumns(self, as_columns(columns))
 
     def as_gaussian_process_kernel(self) -> "GaussianProcessKernel":
         """Return the bound kernel as a covariance for scikit-learn's Gaussian processes."""
@@ -193,14 +213,21 @@ class PointKernel(Kernel):
     """A kernel of its own formula, not made of other kernels."""
 
     n_features: int | None = field(default=None, kw_only=True, repr=False)
+    feature_names: tuple[Any, ...] | None = field(default=None, kw_only=True, repr=False)
 
     def bind(self, X: ArrayLike) -> Self:
-        rows = as_features(X)
-        return replace(self._with_constants(rows), n_features=rows.shape[1])
+        rows = self._read(X)
+        bound = self._with_constants(rows)
+        return replace(bound, n_features=rows.shape[1], feature_names=column_names(X))
+
+    def _read(self, X: ArrayLike, n_features: int | None = None, name: str = "X") -> Rows:
+        """Return checked rows, of numbers by default."""
+        return as_features(X, n_features, name)
 
     def _with_constants(self, X: Rows) -> Self:  # noqa: ARG002
         """Return the kernel with what it needs to know of a sample, nothing by default."""
         return self
 
     def _embed(self, X: ArrayLike, name: str) -> Embedded:
-        return as_features(X, self.n_features, name)
+        check_column_names(X, self.feature_names, name)
+        return self._read(X, self.n_features, name)

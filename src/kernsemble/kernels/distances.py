@@ -2,7 +2,8 @@ r"""Distances between all rows of two matrices, absolute and Euclidean.
 
 Dense or CSR, float32 or float64. The cost is rows × rows × features for dense input (half of
 that within one matrix), rows × stored entries for sparse input. Euclidean distances come
-from inner products where that loses no digits, and from differences where rows are close.
+from inner products where that loses at most two places, and from differences where rows
+are close.
 """
 
 import numpy as np
@@ -15,6 +16,7 @@ from kernsemble._validation import as_features
 from kernsemble.kernels.gram import TileFunction, fill_gram
 
 CLOSE = 0.01
+SQUARABLE = (1e-12, 1e12)  # sizes whose squares float32 can hold
 
 
 def l1_distances(
@@ -74,7 +76,7 @@ def _distances(
 
 def l1_tile(A: Rows, B: Rows) -> FloatArray:
     """Return the sums of absolute differences between a few rows."""
-    return _sums(A, B, squared=False)
+    return _sums(A, B, power=1)
 
 
 def squared_l2_tile(A: Rows, B: Rows) -> FloatArray:
@@ -85,16 +87,17 @@ def squared_l2_tile(A: Rows, B: Rows) -> FloatArray:
     differences, and with too many of those the whole tile is.
     """
     if sparse.issparse(A) or sparse.issparse(B):
-        return _sums(A, B, squared=True)
+        return _sums(A, B, power=2)
     dtype = np.result_type(A.dtype, B.dtype)
+    A, B = np.array(A, dtype, order="C"), np.array(B, dtype, order="C")
     centre = A.mean(axis=0)
-    a, b = np.asarray(A - centre, dtype), np.asarray(B - centre, dtype)
+    a, b = A - centre, B - centre
     squares = a @ b.T
     n_close = _expand(_squared_norms(a), _squared_norms(b), CLOSE, squares)
     if n_close > CLOSE * squares.size:
-        return _sums(A, B, squared=True)
+        return _sums(A, B, power=2)
     if n_close:
-        _recompute_marked(np.array(A, dtype, order="C"), np.array(B, dtype, order="C"), squares)
+        _recompute_marked(A, B, squares)
     return squares
 
 
@@ -103,7 +106,10 @@ def _squared_norms(rows: FloatArray) -> FloatArray:
 
 
 def l2_tile(A: Rows, B: Rows) -> FloatArray:
-    """Return the Euclidean distances between a few rows."""
+    """Return the Euclidean distances between a few rows, at any scale."""
+    size = max(abs(A).max(), abs(B).max())
+    if size > 0.0 and not SQUARABLE[0] < size < SQUARABLE[1]:
+        return l2_tile(A / size, B / size) * size
     squares = squared_l2_tile(A, B)
     return np.sqrt(squares, out=squares)
 
@@ -114,15 +120,16 @@ def dot_tile(A: Rows, B: Rows) -> FloatArray:
     return products.toarray() if sparse.issparse(products) else products
 
 
-def _sums(A: Rows, B: Rows, squared: bool) -> FloatArray:
+def _sums(A: Rows, B: Rows, power: int) -> FloatArray:
+    r"""Return :math:`\sum_d |a_d - b_d|^p`, p = 1 or 2, from the differences."""
     dtype = np.result_type(A.dtype, B.dtype)
     n, m = A.shape[0], B.shape[0]
     sums = np.zeros((n + n % 2, m), dtype)
     if sparse.issparse(A) or sparse.issparse(B):
         row = np.zeros(A.shape[1], dtype)
-        _sparse_differences(*_parts(A, dtype), *_parts(B, dtype), squared, row, sums)
+        _sparse_differences(*_parts(A, dtype), *_parts(B, dtype), power, row, sums)
     else:
-        _dense_differences(_even(A, dtype), _even(B, dtype).T.copy(), m, squared, sums)
+        _dense_differences(_even(A, dtype), _even(B, dtype).T.copy(), m, power, sums)
     return sums[:n]
 
 
@@ -172,16 +179,14 @@ def _recompute_marked(A: FloatArray, B: FloatArray, squares: FloatArray) -> None
 
 
 @jit
-def _dense_differences(
-    A: FloatArray, BT: FloatArray, m: int, squared: bool, sums: FloatArray
-) -> None:
+def _dense_differences(A: FloatArray, BT: FloatArray, m: int, power: int, sums: FloatArray) -> None:
     """Add up two features of two rows at a time, which halves the traffic of either."""
     n, n_features = A.shape
     for i in range(0, n, 2):
         for d in range(0, n_features, 2):
             a, b = A[i, d], A[i, d + 1]
             p, q = A[i + 1, d], A[i + 1, d + 1]
-            if squared:
+            if power == 2:
                 for j in range(m):
                     s, t = BT[d, j], BT[d + 1, j]
                     sums[i, j] += (a - s) * (a - s) + (b - t) * (b - t)
@@ -194,8 +199,8 @@ def _dense_differences(
 
 
 @jit
-def _size(difference: float, squared: bool) -> float:
-    return difference * difference if squared else abs(difference)
+def _size(difference: float, power: int) -> float:
+    return difference * difference if power == 2 else abs(difference)
 
 
 @jit
@@ -206,28 +211,26 @@ def _sparse_differences(
     B_data: FloatArray,
     B_indices: IntArray,
     B_indptr: IntArray,
-    squared: bool,
+    power: int,
     row: FloatArray,
     sums: FloatArray,
 ) -> None:
-    """Sum over the stored entries of b, then add what a holds in other columns.
+    """Sum over the stored entries of b, then over those of a in other columns.
 
-    `row` is a dense row of zeros; it holds one row of A at a time. When every entry of a
-    is met in b nothing is added, so that equal rows are at distance zero exactly.
+    `row` holds one row of A, zeros elsewhere; `seen` tells which pair last saw a column in b.
     """
+    seen = np.full(len(row), -1)
     for i in range(len(A_indptr) - 1):
-        size, stored = 0.0, 0
         for p in range(A_indptr[i], A_indptr[i + 1]):
             row[A_indices[p]] = A_data[p]
-            size += _size(A_data[p], squared)
-            stored += A_data[p] != 0
         for j in range(len(B_indptr) - 1):
-            common, total, met = 0.0, 0.0, 0
+            total, pair = 0.0, i * len(B_indptr) + j
             for p in range(B_indptr[j], B_indptr[j + 1]):
-                a = row[B_indices[p]]
-                total += _size(a - B_data[p], squared)
-                common += _size(a, squared)
-                met += a != 0
-            sums[i, j] = total + max(size - common, 0.0) if met < stored else total
+                total += _size(row[B_indices[p]] - B_data[p], power)
+                seen[B_indices[p]] = pair
+            for p in range(A_indptr[i], A_indptr[i + 1]):
+                if seen[A_indices[p]] != pair:
+                    total += _size(A_data[p], power)
+            sums[i, j] = total
         for p in range(A_indptr[i], A_indptr[i + 1]):
             row[A_indices[p]] = 0

@@ -2,15 +2,15 @@ r"""Kernels that embody simple hypotheses: :math:`\Delta` minus a distance."""
 
 from abc import abstractmethod
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from kernsemble._arguments import check_positive
+from kernsemble._arguments import check_choice, check_positive
 from kernsemble._typing import FloatArray, Rows
-from kernsemble._validation import as_features, column_minima
+from kernsemble._validation import as_categories, column_minima
 from kernsemble.exceptions import UnboundKernelError
 from kernsemble.hypotheses import (
     CategorySet,
@@ -21,7 +21,8 @@ from kernsemble.hypotheses import (
     StumpSet,
 )
 from kernsemble.hypotheses.thresholds import Measure, ThresholdSet
-from kernsemble.kernels.base import Kernel, PointKernel
+from kernsemble.kernels.algebra import Wrapper
+from kernsemble.kernels.base import PointKernel
 from kernsemble.kernels.distances import l1_tile, l2_tile
 from kernsemble.kernels.gram import Embedded, n_rows
 
@@ -42,7 +43,7 @@ class DistanceEnsemble(PointKernel, Generic[Embodied]):
     @property
     def hypotheses(self) -> Embodied:
         if self.embodied is None:
-            raise UnboundKernelError(self)
+            raise UnboundKernelError.of(self)
         return self.embodied
 
     @property
@@ -69,7 +70,7 @@ class _StumpEnsemble(DistanceEnsemble[Thresholds]):
     """Stumps, compared by where a value lies among the thresholds."""
 
     def _embed(self, X: ArrayLike, name: str) -> Embedded:
-        return self.hypotheses.positions(as_features(X, self.n_features, name))
+        return self.hypotheses.positions(super()._embed(X, name))
 
     def _distance_tile(self, A: Embedded, B: Embedded) -> FloatArray:
         return l1_tile(A, B)
@@ -94,8 +95,9 @@ class Stump(_StumpEnsemble[StumpSet]):
         How thresholds are spread between :math:`L_d` and :math:`R_d`: uniformly, as in the
         papers; like the sample, which makes
         :math:`K = \Delta - \sum_d |F_d(x_d) - F_d(x'_d)|` with its distribution functions;
-        or equally much between any two neighbouring values of the sample. The last two do
-        not change when a feature is transformed monotonously, as trees do not.
+        or equally much between any two neighbouring values of the sample. With the last two
+        the matrix of the sample does not change when a feature is transformed
+        monotonously, as trees do not.
     margin : float, default=0.05
         The ends :math:`L_d, R_d` lie this share of the range outside the sample.
 
@@ -110,6 +112,11 @@ class Stump(_StumpEnsemble[StumpSet]):
 
     measure: Measure = "uniform"
     margin: float = 0.05
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_choice("measure", self.measure, get_args(Measure))
+        check_positive("margin", self.margin)
 
     def _with_constants(self, X: Rows) -> Self:
         return replace(self, embodied=StumpSet.spanning(X, self.measure, self.margin))
@@ -167,11 +174,17 @@ class Perceptron(DistanceEnsemble[PerceptronSet]):
 
     margin: float = 0.05
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_positive("margin", self.margin)
+
     def _with_constants(self, X: Rows) -> Self:
         return replace(self, embodied=PerceptronSet.spanning(X, self.margin))
 
     def _embed(self, X: ArrayLike, name: str) -> Embedded:
-        return as_features(X, self.hypotheses.n_features, name)
+        if self.embodied is None:
+            raise UnboundKernelError.of(self)
+        return super()._embed(X, name)
 
     def _distance_tile(self, A: Embedded, B: Embedded) -> FloatArray:
         return l2_tile(A, B)
@@ -198,19 +211,21 @@ class Category(DistanceEnsemble[CategorySet]):
            [-1.,  0.,  1.]])
     """
 
-    def bind(self, X: ArrayLike) -> Self:
-        embodied = CategorySet.within(X)
-        return replace(self, embodied=embodied, n_features=embodied.n_features)
+    def _read(self, X: ArrayLike, n_features: int | None = None, name: str = "X") -> Rows:
+        return as_categories(X, n_features, name)
+
+    def _with_constants(self, X: Rows) -> Self:
+        return replace(self, embodied=CategorySet.within(X))
 
     def _embed(self, X: ArrayLike, name: str) -> Embedded:
-        return 0.5 * self.hypotheses.indicators(X, name)
+        return 0.5 * self.hypotheses.indicators(super()._embed(X, name))
 
     def _distance_tile(self, A: Embedded, B: Embedded) -> FloatArray:
         return l1_tile(A, B)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Simplified(Kernel):
+class Simplified(Wrapper):
     r"""A kernel :math:`\Delta - d(x, x')` without its constant: :math:`-d(x, x')`.
 
     It is conditionally definite: definite between coefficients that sum to zero, which is
@@ -219,12 +234,9 @@ class Simplified(Kernel):
 
     kernel: DistanceEnsemble[Any]
 
-    def bind(self, X: ArrayLike) -> Self:
-        return replace(self, kernel=self.kernel.bind(X))
-
     @property
-    def n_features(self) -> int | None:
-        return self.kernel.n_features
+    def is_neutral(self) -> bool:
+        return False
 
     @property
     def is_conditional(self) -> bool:
@@ -237,9 +249,6 @@ class Simplified(Kernel):
     @property
     def full(self) -> DistanceEnsemble[Any]:
         return self.kernel
-
-    def _embed(self, X: ArrayLike, name: str) -> Embedded:
-        return self.kernel._embed(X, name)
 
     def _tile(self, A: Embedded, B: Embedded) -> FloatArray:
         distances = self.kernel._distance_tile(A, B)
@@ -275,6 +284,7 @@ class Constant(PointKernel):
     value: float = 1.0
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_positive("value", self.value)
 
     @property
@@ -316,15 +326,17 @@ class HistogramIntersection(PointKernel):
 
     def _embed(self, X: ArrayLike, name: str) -> Embedded:
         if self.origin is None:
-            raise UnboundKernelError(self)
-        rows = as_features(X, self.n_features, name)
+            raise UnboundKernelError.of(self)
+        rows = super()._embed(X, name)
         if not sparse.issparse(rows):
             rows = np.maximum(rows - self.origin.astype(rows.dtype), 0.0)
         elif self.origin.any():
             raise ValueError(
                 f"{name} is sparse and the bound sample has negative values, which would have "
-                "to be moved. Pass a dense array, or use Stump(): it gives the same SVM."
+                "to be moved: pass a dense array, or use Stump(), which gives the same SVM"
             )
+        else:
+            rows = rows.maximum(0.0)
         return rows, np.asarray(rows.sum(axis=1)).ravel()
 
     def _tile(self, A: Embedded, B: Embedded) -> FloatArray:

@@ -41,7 +41,7 @@ def alignment(K: FloatArray, L: FloatArray) -> float:
     K, L = _square(K), _square(L)
     norms = np.linalg.norm(K) * np.linalg.norm(L)
     if norms == 0.0:
-        raise ValueError("alignment is undefined: one of the matrices is zero.")
+        raise ValueError("alignment is undefined: one of the matrices is zero")
     return float(np.vdot(K, L) / norms)
 
 
@@ -89,12 +89,12 @@ def definiteness(K: FloatArray, tol: float | None = None) -> Definiteness:
     >>> definiteness(Stump().simplified.bind(X)(X)).kind
     <Kind.CPD: 'conditionally positive definite'>
     """
+    rounding = float(np.finfo(np.result_type(np.asarray(K).dtype, np.float32)).eps)
     K = _square(K)
-    if not np.allclose(K, K.T, rtol=1e-10, atol=1e-10 * np.abs(K).max()):
-        raise ValueError("K is not symmetric, so it is no kernel matrix of a sample with itself.")
+    if np.abs(K - K.T).max() > 1e4 * rounding * np.abs(K).max():
+        raise ValueError("K is not symmetric, so it is no kernel matrix of a sample with itself")
     eigenvalues = np.linalg.eigvalsh(K)
-    scale = np.abs(eigenvalues).max()
-    tol = len(K) * float(np.finfo(K.dtype).eps) * float(scale) if tol is None else tol
+    tol = len(K) * rounding * float(np.abs(eigenvalues).max()) if tol is None else tol
     smallest, conditional = float(eigenvalues[0]), _smallest_conditional(K)
     kinds = (
         (Kind.PD, smallest > tol),
@@ -116,7 +116,7 @@ def _smallest_conditional(K: FloatArray) -> float:
 def _square(K: ArrayLike) -> FloatArray:
     matrix = np.asarray(K, dtype=np.float64)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.size == 0:
-        raise ValueError(f"a kernel matrix must be square, this has shape {matrix.shape}.")
+        raise ValueError(f"a kernel matrix must be square, this has shape {matrix.shape}")
     if not np.isfinite(matrix).all():
-        raise ValueError("the kernel matrix holds NaN or infinite values.")
+        raise ValueError("the kernel matrix holds NaN or infinite values")
     return matrix

@@ -8,7 +8,8 @@ threads share them; and of a matrix that is its own mirror image only one half i
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from functools import cached_property
+from threading import Lock
 from typing import Any, TypeAlias
 
 import joblib
@@ -55,26 +56,24 @@ def fill_gram(
     """
     mirrored = B is None
     B = A if B is None else B
-    out = _allocate((n_rows(A), n_rows(B)), _dtype(A, B)) if out is None else out
-    if out.shape != (n_rows(A), n_rows(B)):
-        raise ValueError(f"out has shape {out.shape}, but the matrix has {(n_rows(A), n_rows(B))}.")
+    place = _place(out, A, B)
 
     def work(spans: tuple[slice, slice]) -> None:
         rows, columns = spans
-        values = tile(take_rows(A, rows), take_rows(B, columns))
+        values = _finite_tile(tile, take_rows(A, rows), take_rows(B, columns))
         if mirrored and rows == columns:
             values = np.minimum(values, values.T)  # equal to the last digit
         elif mirrored:
-            out[columns, rows] = values.T
-        out[rows, columns] = values
+            place[columns, rows] = values.T
+        place[rows, columns] = values
 
-    _run(work, list(_tiles(*out.shape, mirrored)))
-    return out
+    _run(work, list(_tiles(n_rows(A), n_rows(B), mirrored)))
+    return place
 
 
 def n_threads() -> int:
     """Return how many threads to use: the usable cores, or what joblib's workers are left with."""
-    return int(os.environ.get("NUMBA_NUM_THREADS") or joblib.cpu_count())
+    return max(int(os.environ.get("NUMBA_NUM_THREADS") or joblib.cpu_count()), 1)
 
 
 def _tiles(n: int, m: int, mirrored: bool) -> Iterator[tuple[slice, slice]]:
@@ -83,12 +82,23 @@ def _tiles(n: int, m: int, mirrored: bool) -> Iterator[tuple[slice, slice]]:
             yield slice(i, min(i + TILE_ROWS, n)), slice(j, min(j + TILE_ROWS, m))
 
 
+def _finite_tile(tile: TileFunction, A: Embedded, B: Embedded) -> FloatArray:
+    with np.errstate(over="ignore", invalid="ignore"):  # told here
+        values = tile(A, B)
+        if not np.isfinite(values.sum()) and not np.isfinite(values).all():
+            raise ValueError(
+                f"the kernel matrix holds values that {values.dtype} cannot: scale the columns, "
+                "or pass float64"
+            )
+    return values
+
+
 def _run(work: Callable[[Any], None], tasks: list[Any]) -> None:
     if len(tasks) < 4 or n_threads() == 1:  # starting threads would cost more
         for task in tasks:
             work(task)
         return
-    with _loaded_libraries().limit(limits=1, user_api="blas"):  # the threads are ours
+    with _SINGLE_THREADED_BLAS:
         pool = ThreadPoolExecutor(n_threads())
         try:
             for _ in pool.map(work, tasks):
@@ -97,20 +107,54 @@ def _run(work: Callable[[Any], None], tasks: list[Any]) -> None:
             pool.shutdown(cancel_futures=True)  # an interrupt ends within one tile
 
 
-@cache
-def _loaded_libraries() -> ThreadpoolController:
-    return ThreadpoolController()
+class _SingleThreadedBlas:
+    """Keeps BLAS to one thread while at least one caller has threads of its own.
+
+    The limit belongs to the process: the first to enter sets it, the last to leave lifts it.
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._inside = Lock(), 0
+
+    @cached_property
+    def _libraries(self) -> ThreadpoolController:
+        return ThreadpoolController()
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._inside == 0:
+                self._limit = self._libraries.limit(limits=1, user_api="blas")
+            self._inside += 1
+
+    def __exit__(self, *exception: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0:
+                self._limit.restore_original_limits()
 
 
-def _dtype(*embedded: Embedded) -> np.dtype[Any]:
-    def leaves(rows: Embedded) -> Iterator[Rows]:
-        if isinstance(rows, tuple):
-            for part in rows:
-                yield from leaves(part)
-        else:
-            yield rows
+_SINGLE_THREADED_BLAS = _SingleThreadedBlas()
 
-    return np.result_type(*(leaf.dtype for leaf in leaves(embedded)))
+
+def _place(out: Any, A: Embedded, B: Embedded) -> FloatArray:
+    shape, leaves = (n_rows(A), n_rows(B)), list(_leaves((A, B)))
+    if out is None:
+        return _allocate(shape, np.result_type(*(leaf.dtype for leaf in leaves)))
+    if not isinstance(out, np.ndarray) or out.dtype.kind != "f" or not out.flags.writeable:
+        raise ValueError("out must be a writable array of floating-point numbers")
+    if out.shape != shape:
+        raise ValueError(f"out has shape {out.shape}, but the matrix has {shape}")
+    if any(isinstance(leaf, np.ndarray) and np.may_share_memory(out, leaf) for leaf in leaves):
+        raise ValueError("out shares memory with the rows: give it memory of its own")
+    return out
+
+
+def _leaves(rows: Embedded) -> Iterator[Rows]:
+    if isinstance(rows, tuple):
+        for part in rows:
+            yield from _leaves(part)
+    else:
+        yield rows
 
 
 def _allocate(shape: tuple[int, int], dtype: np.dtype[Any]) -> FloatArray:
@@ -118,8 +162,8 @@ def _allocate(shape: tuple[int, int], dtype: np.dtype[Any]) -> FloatArray:
     if needed > present:
         raise GramTooLargeError(
             f"a {shape[0]} x {shape[1]} kernel matrix takes {needed / 2**30:.1f} GiB, and this "
-            f"machine has {present / 2**30:.1f} GiB. Use fewer rows, float32 input, or chunks: "
-            "kernel(X[start:stop], Y)."
+            f"machine has {present / 2**30:.1f} GiB: use fewer rows, float32 input, or chunks, "
+            "kernel(X[start:stop], Y)"
         )
     return np.empty(shape, dtype)
 

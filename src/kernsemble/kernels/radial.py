@@ -9,7 +9,6 @@ from numpy.typing import ArrayLike
 
 from kernsemble._arguments import check_positive
 from kernsemble._typing import FloatArray, Rows
-from kernsemble._validation import as_features
 from kernsemble.exceptions import UnboundKernelError
 from kernsemble.hypotheses import HypothesisSet, PerceptronSet, Regions, StumpSet
 from kernsemble.kernels.base import PointKernel
@@ -19,6 +18,7 @@ from kernsemble.kernels.regions import exponential_series
 
 ROWS_FOR_SCALE = 2_000
 LARGEST_EXPONENT = 700.0
+LARGEST_FLOAT = np.finfo(np.float64).max
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -26,10 +26,13 @@ class Radial(PointKernel):
     r"""A kernel :math:`\exp(-\gamma\, d(x, x'))`."""
 
     gamma: float | Literal["scale"] = "scale"
+    rate: float | None = field(default=None, kw_only=True, repr=False)  # gamma as a number
 
     def __post_init__(self) -> None:
-        if self.gamma != "scale":
+        super().__post_init__()
+        if not (isinstance(self.gamma, str) and self.gamma == "scale"):
             check_positive("gamma", self.gamma)
+            object.__setattr__(self, "rate", float(self.gamma))
 
     @abstractmethod
     def _distance_tile(self, A: Embedded, B: Embedded) -> FloatArray:
@@ -38,17 +41,17 @@ class Radial(PointKernel):
     def _with_constants(self, X: Rows) -> Self:
         if self.gamma != "scale":
             return self
-        distance = mean_distance(self._distance_tile, X)
-        return replace(self, gamma=1.0 / distance if distance > 0.0 else 1.0)
+        return replace(self, rate=_inverse_mean_distance(self._distance_tile, X))
 
     def _embed(self, X: ArrayLike, name: str) -> Embedded:
-        if self.gamma == "scale":
-            raise UnboundKernelError(self)
-        return as_features(X, self.n_features, name)
+        if self.rate is None:
+            raise UnboundKernelError.of(self)
+        return super()._embed(X, name)
 
     def _tile(self, A: Embedded, B: Embedded) -> FloatArray:
+        assert self.rate is not None
         distances = self._distance_tile(A, B)
-        distances *= -float(self.gamma)
+        distances *= -self.rate
         return np.exp(distances, out=distances)
 
     def _diagonal(self, A: Embedded) -> FloatArray:
@@ -68,12 +71,12 @@ class _RadialEnsemble(Radial):
 
     @property
     def hypotheses(self) -> HypothesisSet:
-        if self.conditions is None:
-            raise UnboundKernelError(self)
-        mean = 2.0 * float(self.gamma) * self.conditions.total_measure
+        if self.conditions is None or self.rate is None:
+            raise UnboundKernelError.of(self)
+        mean = 2.0 * self.rate * self.conditions.total_measure
         if mean > LARGEST_EXPONENT:
             raise ValueError(
-                f"gamma = {self.gamma!r} makes regions of measure exp({mean:.3g}) on this data, "
+                f"gamma = {self.rate!r} makes regions of measure exp({mean:.3g}) on this data, "
                 "more than a float can hold: ask for the hypotheses at a smaller gamma"
             )
         return Regions(self.conditions, exponential_series(mean, shift=mean))
@@ -156,8 +159,8 @@ class Gaussian(Radial):
         return squared_l2_tile(A, B)
 
 
-def mean_distance(distance: TileFunction, X: Rows) -> float:
-    """Return the mean distance between two different rows.
+def _inverse_mean_distance(distance: TileFunction, X: Rows) -> float:
+    """Return 1 over the mean distance between two different rows, 1 when all are equal.
 
     Of more than 2,000 rows a fixed random choice of 2,000 is taken, so that it costs no
     more than linear time and is the same every time.
@@ -166,4 +169,12 @@ def mean_distance(distance: TileFunction, X: Rows) -> float:
     if n > ROWS_FOR_SCALE:
         chosen = np.random.default_rng(0).choice(n, ROWS_FOR_SCALE, replace=False)
         X, n = X[np.sort(chosen)], ROWS_FOR_SCALE
-    return float(fill_gram(distance, X).sum(dtype=np.float64)) / max(n * (n - 1), 1)
+    if n == 1 or abs(X - X[[0] * n]).max() == 0.0:
+        return 1.0
+    mean = fill_gram(distance, X).mean(dtype=np.float64) * n / (n - 1)
+    if not 1.0 / LARGEST_FLOAT < mean < LARGEST_FLOAT:
+        raise ValueError(
+            f"gamma = 'scale': the mean distance of rows is {mean:.3g}, which a float cannot "
+            "invert: scale the columns"
+        )
+    return float(1.0 / mean)

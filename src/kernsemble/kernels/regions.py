@@ -81,23 +81,24 @@ class StumpRegion(_OverStumps):
     level: int = 2
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_count("level", self.level)
 
     @property
-    def delta(self) -> float:
+    def level_constant(self) -> float:
         r"""The constant of Definition 17: :math:`\Delta_L = (2\Delta_S)^L`."""
-        return self._double_delta**self.level
+        return float(np.power(self._double_delta, float(self.level)))
 
     @property
     def hypotheses(self) -> Regions:
-        weights = np.full(self.level + 1, self.delta)
+        weights = np.full(self.level + 1, self.level_constant)
         weights[0] = 0.0
         return Regions(self.stump.hypotheses, weights)
 
     def _of(self, agreement: FloatArray) -> FloatArray:
         kernel = agreement.copy()
         for level in range(1, self.level):
-            kernel += self._double_delta**level
+            kernel += np.power(self._double_delta, float(level))
             kernel *= agreement
         return kernel
 
@@ -131,15 +132,16 @@ class DecisionTree(_OverStumps):
     gamma: float
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_positive("gamma", self.gamma)
 
     def bind(self, X: ArrayLike) -> Self:
         bound = super().bind(X)
         if self.gamma * bound.stump.delta >= 1.0:
             raise ValueError(
-                f"gamma={self.gamma!r} must be below 1/Δ_S = {1.0 / bound.stump.delta:.4g} on this "
-                "data, or some trees would have negative weight (Theorem 18). Use a smaller "
-                f"gamma, or Laplacian(gamma={self.gamma!r}): the same SVM, for any gamma."
+                f"gamma = {self.gamma!r}: give less than 1/Δ_S = {1.0 / bound.stump.delta:.4g}, or "
+                "some trees would have negative weight on this data (Theorem 18); for any gamma, "
+                f"Laplacian(gamma={self.gamma!r}) gives the same SVM"
             )
         return bound
 

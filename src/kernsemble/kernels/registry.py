@@ -44,15 +44,15 @@ def as_kernel(kernel: str | Kernel) -> Kernel:
         return kernel
     if not isinstance(kernel, str):
         raise TypeError(
-            f"kernel={kernel!r} must be a kernel, such as Stump() or 0.5 * Stump() + "
-            f"Perceptron(), or one of the names {sorted(KERNELS)}."
+            f"kernel = {kernel!r}: give a kernel, such as Stump() or 0.5 * Stump() + "
+            f"Perceptron(), or one of the names {sorted(KERNELS)}"
         )
     name = kernel.lower().replace("_", "-")
     if name not in KERNELS:
         near = difflib.get_close_matches(name, KERNELS, n=1)
         hint = f"did you mean {near[0]!r}" if near else f"the names are {sorted(KERNELS)}"
         raise ValueError(
-            f"kernel={kernel!r} is not known: {hint}. Others are objects, such as "
-            "DecisionTree(gamma=0.1)."
+            f"kernel = {kernel!r} is no known name: {hint}; others are objects, such as "
+            "DecisionTree(gamma=0.1)"
         )
     return KERNELS[name]()
