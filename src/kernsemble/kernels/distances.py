@@ -82,26 +82,34 @@ def l1_tile(A: Rows, B: Rows) -> FloatArray:
 def squared_l2_tile(A: Rows, B: Rows) -> FloatArray:
     r"""Return the sums of squared differences between a few rows.
 
-    Dense rows are expanded as :math:`\|a\|^2 + \|b\|^2 - 2a^\top b` around their mean. Pairs
-    of which less than a hundredth is left are close: they are computed from their
-    differences, and with too many of those the whole tile is.
+    They are expanded as :math:`\|a\|^2 + \|b\|^2 - 2a^\top b`, around the mean if dense. Pairs
+    of which less than a hundredth is left are close, and are computed from their
+    differences; where there are many, the whole tile is.
     """
-    if sparse.issparse(A) or sparse.issparse(B):
-        return _sums(A, B, power=2)
     dtype = np.result_type(A.dtype, B.dtype)
-    A, B = np.array(A, dtype, order="C"), np.array(B, dtype, order="C")
-    centre = A.mean(axis=0)
-    a, b = A - centre, B - centre
-    squares = a @ b.T
-    n_close = _expand(_squared_norms(a), _squared_norms(b), CLOSE, squares)
+    is_sparse = sparse.issparse(A) or sparse.issparse(B)
+    if is_sparse:
+        a, b = (sparse.csr_array(rows, dtype=dtype) for rows in (A, B))
+    else:
+        A, B = np.array(A, dtype, order="C"), np.array(B, dtype, order="C")
+        centre = A.mean(axis=0)
+        a, b = A - centre, B - centre
+    squares = dot_tile(a, b)
+    n_close = _expand(squared_norms(a), squared_norms(b), CLOSE, squares)
     if n_close > CLOSE * squares.size:
         return _sums(A, B, power=2)
-    if n_close:
+    if n_close and is_sparse:
+        rows = np.flatnonzero(squares.min(axis=1) < 0.0)
+        squares[rows] = np.where(squares[rows] < 0.0, _sums(a[rows], b, power=2), squares[rows])
+    elif n_close:
         _recompute_marked(A, B, squares)
     return squares
 
 
-def _squared_norms(rows: FloatArray) -> FloatArray:
+def squared_norms(rows: Rows) -> FloatArray:
+    """Return the squared length of every row."""
+    if sparse.issparse(rows):
+        return np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
     return np.einsum("ij,ij->i", rows, rows)
 
 
@@ -117,7 +125,7 @@ def l2_tile(A: Rows, B: Rows) -> FloatArray:
 def dot_tile(A: Rows, B: Rows) -> FloatArray:
     """Return the inner products between a few rows."""
     products = A @ B.T
-    return products.toarray() if sparse.issparse(products) else products
+    return products.toarray(order="C") if sparse.issparse(products) else products
 
 
 def _sums(A: Rows, B: Rows, power: int) -> FloatArray:

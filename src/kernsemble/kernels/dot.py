@@ -3,12 +3,11 @@ r"""Kernels of the inner product."""
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
 
 from kernsemble._arguments import check_count, check_not_negative
 from kernsemble._typing import FloatArray
 from kernsemble.kernels.base import PointKernel
-from kernsemble.kernels.distances import dot_tile
+from kernsemble.kernels.distances import dot_tile, squared_norms
 from kernsemble.kernels.gram import Embedded
 
 
@@ -26,8 +25,7 @@ class Linear(PointKernel):
         return dot_tile(A, B)
 
     def _diagonal(self, A: Embedded) -> FloatArray:
-        squares = A.multiply(A) if sparse.issparse(A) else A * A
-        return np.asarray(squares.sum(axis=1)).ravel()
+        return squared_norms(A)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
