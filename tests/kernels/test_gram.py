@@ -9,6 +9,7 @@ from cases import random_rows
 from numpy.testing import assert_allclose, assert_array_equal
 from threadpoolctl import threadpool_info
 
+from kernsemble._threads import n_threads
 from kernsemble.exceptions import GramTooLargeError
 from kernsemble.kernels import Gaussian, Laplacian, Perceptron, Stump, gram
 
@@ -68,7 +69,7 @@ def test_threads_that_call_at_once_leave_blas_as_it_was():
 def test_the_number_of_threads_changes_nothing(threads, monkeypatch):
     expected = KERNEL.bind(X)(X)
     monkeypatch.setenv("NUMBA_NUM_THREADS", threads)
-    assert gram.n_threads() == int(threads)
+    assert n_threads() == int(threads)
     assert_array_equal(KERNEL.bind(X)(X), expected)
 
 

@@ -7,15 +7,11 @@ threads share them; and of a matrix that is its own mirror image only one half i
 
 import os
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property
-from threading import Lock
 from typing import Any, TypeAlias
 
-import joblib
 import numpy as np
-from threadpoolctl import ThreadpoolController
 
+from kernsemble._threads import run
 from kernsemble._typing import FloatArray, Rows
 from kernsemble.exceptions import GramTooLargeError
 
@@ -67,13 +63,8 @@ def fill_gram(
             place[columns, rows] = values.T
         place[rows, columns] = values
 
-    _run(work, list(_tiles(n_rows(A), n_rows(B), mirrored)))
+    run(work, list(_tiles(n_rows(A), n_rows(B), mirrored)))
     return place
-
-
-def n_threads() -> int:
-    """Return how many threads to use: the usable cores, or what joblib's workers are left with."""
-    return max(int(os.environ.get("NUMBA_NUM_THREADS") or joblib.cpu_count()), 1)
 
 
 def _tiles(n: int, m: int, mirrored: bool) -> Iterator[tuple[slice, slice]]:
@@ -91,49 +82,6 @@ def _finite_tile(tile: TileFunction, A: Embedded, B: Embedded) -> FloatArray:
                 "or pass float64"
             )
     return values
-
-
-def _run(work: Callable[[Any], None], tasks: list[Any]) -> None:
-    if len(tasks) < 4 or n_threads() == 1:  # starting threads would cost more
-        for task in tasks:
-            work(task)
-        return
-    with _SINGLE_THREADED_BLAS:
-        pool = ThreadPoolExecutor(n_threads())
-        try:
-            for _ in pool.map(work, tasks):
-                pass
-        finally:
-            pool.shutdown(cancel_futures=True)  # an interrupt ends within one tile
-
-
-class _SingleThreadedBlas:
-    """Keeps BLAS to one thread while at least one caller has threads of its own.
-
-    The limit belongs to the process: the first to enter sets it, the last to leave lifts it.
-    """
-
-    def __init__(self) -> None:
-        self._lock, self._inside = Lock(), 0
-
-    @cached_property
-    def _libraries(self) -> ThreadpoolController:
-        return ThreadpoolController()
-
-    def __enter__(self) -> None:
-        with self._lock:
-            if self._inside == 0:
-                self._limit = self._libraries.limit(limits=1, user_api="blas")
-            self._inside += 1
-
-    def __exit__(self, *exception: object) -> None:
-        with self._lock:
-            self._inside -= 1
-            if self._inside == 0:
-                self._limit.restore_original_limits()
-
-
-_SINGLE_THREADED_BLAS = _SingleThreadedBlas()
 
 
 def _place(out: Any, A: Embedded, B: Embedded) -> FloatArray:
