@@ -4,7 +4,7 @@ import pickle
 import subprocess
 import sys
 from importlib import import_module
-from inspect import getdoc, isclass, isfunction
+from inspect import getdoc, isclass, isfunction, ismodule
 
 import pytest
 
@@ -12,7 +12,8 @@ import kernsemble
 from kernsemble import exceptions
 from kernsemble._jit import jit
 
-PUBLIC = ["kernsemble", *(f"kernsemble.{name}" for name in kernsemble.__all__)]
+SUBPACKAGES = [name for name in kernsemble.__all__ if ismodule(getattr(kernsemble, name))]
+PUBLIC = ["kernsemble", *(f"kernsemble.{name}" for name in SUBPACKAGES)]
 
 
 @pytest.mark.parametrize("name", PUBLIC)

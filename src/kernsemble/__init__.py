@@ -6,15 +6,29 @@ the voters: of every decision stump, every perceptron, every tree.
 
 from importlib import import_module
 from importlib.metadata import version
-from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kernsemble.persistence import load, save
 
 __version__ = version("kernsemble")
 
-__all__ = ["datasets", "exceptions", "hypotheses", "kernels"]
+__all__ = [
+    "datasets",
+    "exceptions",
+    "hypotheses",
+    "kernels",
+    "load",
+    "persistence",
+    "save",
+    "solvers",
+]
 
 
-def __getattr__(name: str) -> ModuleType:
-    """Import a sub-package when it is first asked for."""
+def __getattr__(name: str) -> Any:
+    """Import a sub-package, or `save` and `load`, when it is first asked for."""
+    if name in ("load", "save"):
+        return getattr(import_module(f"{__name__}.persistence"), name)
     if name in __all__:
         return import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -89,6 +89,12 @@ def test_kernels_cannot_be_changed():
         Stump().bind(X).hypotheses.knots[0][0] = 99.0
 
 
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda value: pickle.loads(pickle.dumps(value))])
+def test_copies_cannot_be_changed_either(copied):
+    with pytest.raises(ValueError, match="read-only"):
+        copied(Stump().bind(X)).hypotheses.knots[0][0] = 99.0
+
+
 def test_both_zeros_are_one_value():
     for kernel in (Stump("distinct"), Category()):
         bound, other = kernel.bind([[0.0], [1.0]]), kernel.bind([[-0.0], [1.0]])

@@ -37,9 +37,8 @@ def test_folds_are_machines_that_never_saw_the_held_out_rows():
     for (train, test), fold in zip(splits, folds, strict=True):
         assert fold.decisions.shape == (len(CS), len(test))
         for C, decisions in zip(CS, fold.decisions, strict=True):
-            machine = SVC(kernel="precomputed", C=C, tol=1e-6).fit(
-                K[np.ix_(train, train)], y[train]
-            )
+            machine = SVC(kernel="precomputed", C=C, tol=1e-6)
+            machine.fit(K[np.ix_(train, train)], y[train])
             expected = machine.decision_function(K[np.ix_(test, train)])
             assert_allclose(decisions, expected, atol=1e-2)
         assert set(fold.statuses) == {Status.CONVERGED}
