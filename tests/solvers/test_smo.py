@@ -194,12 +194,30 @@ def test_a_watcher_is_told_and_can_end_the_run(monkeypatch):
 
     def watch(n_iter, violation):
         seen.append((n_iter, violation))
-        if len(seen) == 2:
-            raise KeyboardInterrupt
+        if len(seen) == 3:
+            raise TimeoutError
 
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(TimeoutError):
         solve_dual(K, y, *class_bounds(y, 1e3), tol=1e-12, watch=watch)
-    assert [n_iter for n_iter, _ in seen] == sorted(n_iter for n_iter, _ in seen)
+    assert [n_iter for n_iter, _ in seen] == sorted({n_iter for n_iter, _ in seen})
+
+
+def test_an_interrupted_run_can_go_on_where_it_was(monkeypatch):
+    X, y = make_threenorm(200, random_state=0)
+    y, K = y.astype(float), Stump().bind(X)(X)
+    bounds = class_bounds(y, 1e3)
+
+    def interrupt(n_iter, violation):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(smo, "ENTRIES_A_CALL", 0)
+        stopped = solve_dual(K, y, *bounds, tol=1e-6, watch=interrupt)
+    assert stopped.status is Status.INTERRUPTED
+    assert_allclose(stopped.residual, y - K @ stopped.beta)
+    resumed = solve_dual(K, y, *bounds, tol=1e-6, start=stopped)
+    assert resumed.status is Status.CONVERGED
+    check_optimality(K, y, *bounds, resumed, 1e-6)
 
 
 @pytest.mark.parametrize("y", [[1.0, 1.0, 1.0], [-1.0]])

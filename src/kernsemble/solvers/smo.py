@@ -65,7 +65,7 @@ def solve_dual(
         Coefficients within the bounds, and their residual, to start from.
     watch : callable, optional
         Called as ``watch(n_iter, violation)`` several times a second; what it raises ends
-        the run.
+        the run. A KeyboardInterrupt ends it with what has been reached.
 
     Returns
     -------
@@ -78,36 +78,95 @@ def solve_dual(
     coefficients in :math:`O(f^3)`. Newton steps are worth it where most coefficients are
     free, at large C; there they replace tens of thousands of steps of pairs.
     """
-    diagonal = np.ascontiguousarray(np.diagonal(K), dtype=np.float64)
-    floor = CURVATURE_FLOOR * max(float(np.abs(diagonal).max()), np.finfo(np.float64).tiny)
-    beta = np.zeros(len(p)) if start is None else start.beta.copy()
-    residual = p.astype(np.float64) if start is None else start.residual.copy()
-    is_hard = bool(np.isinf(upper).any() or np.isinf(lower).any())
-    n_iter, patience, status = 0, 1.0, Status.STOPPED
-    while True:
-        n_free = int(_is_free(beta, lower, upper, epsilon).sum())
-        n_steps = STEPS_A_FREE_COEFFICIENT * n_free + ENTRIES_BEFORE_NEWTON // len(p) + 1
-        n_steps = min(int(patience * n_steps), ENTRIES_A_CALL // len(p) + 1)
-        if max_iter is not None:
-            n_steps = min(n_steps, max_iter - n_iter)
-        taken, violation = _pair_steps(
-            K, diagonal, lower, upper, epsilon, floor, tol, n_steps, beta, residual
+    problem = _Run(K, p, lower, upper, epsilon, tol, max_iter, start)
+    try:
+        while problem.advance():
+            if watch is not None:
+                watch(problem.n_iter, problem.violation)
+    except KeyboardInterrupt:
+        problem.interrupt()
+    return problem.solution()
+
+
+class _Run:
+    """A problem and how far its solution has come."""
+
+    def __init__(
+        self,
+        K: FloatArray,
+        p: FloatArray,
+        lower: FloatArray,
+        upper: FloatArray,
+        epsilon: float,
+        tol: float,
+        max_iter: int | None,
+        start: Solution | None,
+    ) -> None:
+        self.K, self.p, self.lower, self.upper, self.epsilon = K, p, lower, upper, epsilon
+        self.tol, self.max_iter = tol, max_iter
+        self.diagonal = np.ascontiguousarray(np.diagonal(K), dtype=np.float64)
+        size = max(float(np.abs(self.diagonal).max()), np.finfo(np.float64).tiny)
+        self.floor = CURVATURE_FLOOR * size
+        self.is_hard = bool(np.isinf(upper).any() or np.isinf(lower).any())
+        self.beta = np.zeros(len(p)) if start is None else start.beta.copy()
+        self.residual = p.astype(np.float64) if start is None else start.residual.copy()
+        self.n_iter, self.violation, self.patience = 0, np.inf, 1.0
+        self.status = Status.STOPPED
+
+    def advance(self) -> bool:
+        """Take some steps of pairs, then one of Newton; tell whether there is more to do."""
+        taken, self.violation = _pair_steps(
+            self.K,
+            self.diagonal,
+            self.lower,
+            self.upper,
+            self.epsilon,
+            self.floor,
+            self.tol,
+            self._n_steps(),
+            self.beta,
+            self.residual,
         )
-        n_iter += taken
-        if violation <= tol:
-            status = Status.CONVERGED
-        elif is_hard and _hulls_meet(beta, p - residual, diagonal):
-            status = Status.UNBOUNDED
-        if status is not Status.STOPPED or (max_iter is not None and n_iter >= max_iter):
-            break
-        if watch is not None:
-            watch(n_iter, violation)
-        reached = _newton_step(K, lower, upper, epsilon, beta, residual)
-        patience = 1.0 if reached else 2.0 * patience
-        n_iter += 1
-    objective = -0.5 * float(beta @ (p + residual)) + epsilon * float(np.abs(beta).sum())
-    bias = _bias(lower, upper, epsilon, beta, residual)
-    return Solution(beta, bias, residual, objective, float(violation), n_iter, status)
+        self.n_iter += taken
+        if self.violation <= self.tol:
+            self.status = Status.CONVERGED
+        elif self.is_hard and _hulls_meet(self.beta, self.p - self.residual, self.diagonal):
+            self.status = Status.UNBOUNDED
+        elif self.max_iter is None or self.n_iter < self.max_iter:
+            reached = _newton_step(
+                self.K, self.lower, self.upper, self.epsilon, self.beta, self.residual
+            )
+            self.patience = 1.0 if reached else 2.0 * self.patience
+            self.n_iter += 1
+            return True
+        return False
+
+    def _n_steps(self) -> int:
+        n = len(self.p)
+        n_free = int(_is_free(self.beta, self.lower, self.upper, self.epsilon).sum())
+        steps = STEPS_A_FREE_COEFFICIENT * n_free + ENTRIES_BEFORE_NEWTON // n + 1
+        steps = min(int(self.patience * steps), ENTRIES_A_CALL // n + 1)
+        return steps if self.max_iter is None else min(steps, self.max_iter - self.n_iter)
+
+    def interrupt(self) -> None:
+        """Leave coefficients and residual that belong together, wherever the run was stopped."""
+        values = np.zeros(len(self.p))
+        _add_rows(self.K, np.flatnonzero(self.beta), self.beta, values)
+        self.residual = self.p - values
+        self.status = Status.INTERRUPTED
+
+    def solution(self) -> Solution:
+        beta, residual = self.beta, self.residual
+        penalty = self.epsilon * float(np.abs(beta).sum())
+        return Solution(
+            beta=beta,
+            bias=_bias(self.lower, self.upper, self.epsilon, beta, residual),
+            residual=residual,
+            objective=-0.5 * float(beta @ (self.p + residual)) + penalty,
+            violation=float(self.violation),
+            n_iter=self.n_iter,
+            status=self.status,
+        )
 
 
 def _is_free(beta: FloatArray, lower: FloatArray, upper: FloatArray, epsilon: float) -> BoolArray:
