@@ -22,6 +22,7 @@ __all__ = [
     "persistence",
     "save",
     "solvers",
+    "svm",
 ]
 
 

@@ -161,7 +161,13 @@ class StumpSet(ThresholdSet):
     measures: tuple[FloatArray, ...]
 
     @classmethod
-    def spanning(cls, X: Rows, measure: Measure = "uniform", margin: float = 0.05) -> Self:
+    def spanning(
+        cls,
+        X: Rows,
+        measure: Measure = "uniform",
+        margin: float = 0.05,
+        weight: FloatArray | None = None,
+    ) -> Self:
         r"""Return the stumps whose thresholds span a sample.
 
         Parameters
@@ -177,10 +183,16 @@ class StumpSet(ThresholdSet):
             :math:`L_d` and :math:`R_d` lie this share of the range outside the sample:
             the papers ask that the sample is strictly inside. A constant column has no
             range and holds no stumps.
+        weight : array of shape (n_samples,), optional
+            How often each row counts in the empirical measure; zero is absence.
         """
         check_choice("measure", measure, get_args(Measure))
         check_positive("margin", margin)
-        spans = [_spanning_column(values, measure, margin) for values in _columns(X)]
+        X = as_features(X)
+        weight = np.ones(X.shape[0]) if weight is None else weight
+        present = weight > 0.0
+        X, weight = (X, weight) if present.all() else (X[present], weight[present])
+        spans = [_spanning_column(values, measure, margin, weight) for values in _columns(X)]
         return cls(tuple(knots for knots, _ in spans), tuple(below for _, below in spans))
 
     @property
@@ -228,7 +240,7 @@ class MiddleStumpSet(ThresholdSet):
 
 
 def _spanning_column(
-    values: FloatArray, measure: Measure, margin: float
+    values: FloatArray, measure: Measure, margin: float, weight: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     smallest, largest = values.min(), values.max()
     if smallest == largest:
@@ -236,7 +248,8 @@ def _spanning_column(
     first, last = _ends(smallest, largest, margin)
     if measure == "uniform":
         return np.array([first, last]), np.array([0.0, last - first])
-    levels, counts = np.unique(values, return_counts=True)
+    levels, level = np.unique(values, return_inverse=True)
+    counts = np.bincount(level, weights=weight)
     mass = counts / counts.sum() if measure == "empirical" else np.ones(len(levels))
     below = np.cumsum(mass) - 0.5 * mass
     return (

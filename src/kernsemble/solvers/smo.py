@@ -313,7 +313,7 @@ def _pair_steps(
         if highest - lowest <= tol:
             return step, highest - lowest
         _gains(K[i], diagonal, diagonal[i], residual, fall, highest, floor, gain)
-        j = np.argmax(gain)
+        j = _largest(gain)
         curvature = max(diagonal[i] + diagonal[j] - 2.0 * K[i, j], floor)
         top = 0.0 if beta[i] < 0.0 else upper[i]
         bottom = 0.0 if beta[j] > 0.0 else lower[j]
@@ -377,6 +377,15 @@ def _gains(
         curvature = own + diagonal[t] - 2.0 * row[t]
         curvature = curvature if curvature > floor else floor
         gain[t] = difference * difference / curvature
+
+
+@jit
+def _largest(gain: FloatArray) -> int:
+    j = 0
+    for t in range(1, len(gain)):
+        if gain[t] > gain[j]:
+            j = t
+    return j
 
 
 @jit
