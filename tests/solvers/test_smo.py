@@ -145,6 +145,42 @@ def test_newton_steps_change_the_way_not_the_end(C, monkeypatch):
     assert with_newton.n_iter <= without.n_iter
 
 
+@pytest.mark.parametrize("epsilon", [0.0, 0.2])
+@pytest.mark.parametrize("C", [2.0**-5, 1.0, 32.0])
+def test_shrinking_changes_the_way_not_the_end(C, epsilon, monkeypatch):
+    X, y = make_threenorm(200, random_state=0)
+    y, K = y.astype(float), Stump().bind(X)(X)
+    problem = (K, y, *class_bounds(y, C)) if epsilon == 0 else (K, y, -C + 0 * y, C + 0 * y)
+    whole = solve_dual(*problem, epsilon=epsilon, tol=1e-7)
+    copied = []
+    original = smo._Run._finish_among
+
+    def counted(run, rows, watch):
+        copied.append(len(rows))
+        original(run, rows, watch)
+
+    monkeypatch.setattr(smo, "ROWS_WORTH_SHRINKING", 0)
+    monkeypatch.setattr(smo, "LARGEST_SHARE", 0.95)
+    monkeypatch.setattr(smo, "ENTRIES_BEFORE_NEWTON", 0)
+    monkeypatch.setattr(smo._Run, "_finish_among", counted)
+    shrunk = solve_dual(*problem, epsilon=epsilon, tol=1e-7)
+    assert min(copied) < 190  # some rows were left out
+    check_optimality(*problem, shrunk, 1e-7, epsilon)
+    assert shrunk.objective == pytest.approx(whole.objective, rel=1e-8)
+
+
+def test_a_limit_on_steps_holds_while_shrunk(monkeypatch):
+    X, y = make_threenorm(200, random_state=0)
+    y, K = y.astype(float), Stump().bind(X)(X)
+    monkeypatch.setattr(smo, "ROWS_WORTH_SHRINKING", 0)
+    monkeypatch.setattr(smo, "LARGEST_SHARE", 1.0)
+    monkeypatch.setattr(smo, "ENTRIES_A_CALL", 0)
+    stopped = solve_dual(K, y, *class_bounds(y, 1.0), tol=1e-6, max_iter=40)
+    assert stopped.status is Status.STOPPED
+    assert stopped.n_iter <= 42
+    assert_allclose(stopped.residual, y - K @ stopped.beta, atol=1e-8)
+
+
 @pytest.mark.parametrize("kernel", [Perceptron(), StumpRegion(2), Laplacian(1.0)], ids=repr)
 def test_a_hard_margin_separates_what_can_be_separated(kernel):
     X, y = make_xor()

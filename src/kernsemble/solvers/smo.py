@@ -28,6 +28,8 @@ ENTRIES_A_CALL = 10_000_000  # of the matrix that compiled code reads before it 
 STEPS_A_FREE_COEFFICIENT = 3  # between two Newton steps, measured
 ENTRIES_BEFORE_NEWTON = 200_000  # at least: what calling it costs, measured
 NEWTON_ROUNDS = 6
+ROWS_WORTH_SHRINKING = 1_000
+LARGEST_SHARE = 0.7  # of the rows, that are worth a matrix of their own
 CURVATURE_FLOOR = 1e-12  # of the largest diagonal entry: twin rows have none
 HULL_DISTANCE = 1e-6  # of the size of the data: nearer hulls meet
 
@@ -80,9 +82,7 @@ def solve_dual(
     """
     problem = _Run(K, p, lower, upper, epsilon, tol, max_iter, start)
     try:
-        while problem.advance():
-            if watch is not None:
-                watch(problem.n_iter, problem.violation)
+        problem.finish(watch, may_shrink=len(p) >= ROWS_WORTH_SHRINKING)
     except KeyboardInterrupt:
         problem.interrupt()
     return problem.solution()
@@ -112,6 +112,43 @@ class _Run:
         self.residual = p.astype(np.float64) if start is None else start.residual.copy()
         self.n_iter, self.violation, self.patience = 0, np.inf, 1.0
         self.status = Status.STOPPED
+
+    def finish(self, watch: Watch | None, may_shrink: bool) -> None:
+        """Advance to the end, for most of the way among the rows that still matter."""
+        while self.advance():
+            if watch is not None:
+                watch(self.n_iter, self.violation)
+            if may_shrink and not self.is_hard:
+                self._finish_among(np.flatnonzero(self._may_move()), watch)
+
+    def _may_move(self) -> BoolArray:
+        """Tell which rows could still be in a pair: others sit at their bounds for good reasons."""
+        rise, fall = np.empty(len(self.p)), np.empty(len(self.p))
+        _offsets(self.lower, self.upper, self.epsilon, self.beta, rise, fall)
+        gain, loss = self.residual + rise, self.residual + fall
+        return (gain > loss.min()) | (loss < gain.max())
+
+    def _finish_among(self, rows: IntArray, watch: Watch | None) -> None:
+        """Solve the problem of some rows with the others as they are, if they are few enough.
+
+        Their part of the matrix is copied, small enough to stay in a cache.
+        """
+        if len(rows) > LARGEST_SHARE * len(self.p):
+            return
+        K, before = self.K[np.ix_(rows, rows)], self.beta[rows]
+        p = self.residual[rows] + K @ before
+        start = Solution(before, 0.0, self.residual[rows], np.nan, np.inf, 0, Status.STOPPED)
+        left = None if self.max_iter is None else self.max_iter - self.n_iter
+        inner = _Run(K, p, self.lower[rows], self.upper[rows], self.epsilon, self.tol, left, start)
+        try:
+            inner.finish(watch, may_shrink=False)
+        finally:
+            move, change = np.zeros(len(self.p)), np.zeros(len(self.p))
+            move[rows] = inner.beta - before
+            _add_rows(self.K, rows, move, change)
+            self.beta[rows] = inner.beta
+            self.residual -= change
+            self.n_iter += inner.n_iter
 
     def advance(self) -> bool:
         """Take some steps of pairs, then one of Newton; tell whether there is more to do."""

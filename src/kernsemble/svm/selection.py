@@ -125,7 +125,7 @@ class InfiniteEnsembleClassifierCV(InfiniteEnsembleClassifier):
             ]
         )
         means = scores.mean(axis=2)
-        best, place = np.unravel_index(np.argmax(means), means.shape)
+        place, best = np.unravel_index(np.argmax(means.T), means.T.shape)
         self.cv_results_ = _results(candidates, Cs, scores)
         self.best_score_ = float(means[best, place])
         self.C_ = Cs[place]
