@@ -2,8 +2,9 @@
 
 Lin & Li 2008, Tables 2-5: 300 training and 3000 test examples, ten per cent of the training
 labels wrong in the sets that end in -n, features as they are drawn (the papers scale real data
-only), five folds, the papers' grids, the smallest C on ties. A cell is our mean ± its standard error, the published
-mean, and how many combined standard errors lie between. Run from the repository:
+only), five folds, the papers' grids, the smallest C on ties. A cell is our mean ± its standard
+error, the published mean, and how many combined standard errors lie between. Run from the
+repository:
 ``.venv/bin/python benchmarks/bench_papers_machines.py [draws]``.
 """
 

@@ -139,7 +139,7 @@ def test_newton_steps_change_the_way_not_the_end(C, monkeypatch):
     X, y = make_threenorm(120, random_state=0)
     y, K = y.astype(float), Stump().bind(X)(X)
     with_newton = solve_dual(K, y, *class_bounds(y, C), tol=1e-7)
-    monkeypatch.setattr(smo, "_newton_step", lambda *arguments: False)
+    monkeypatch.setattr(smo, "newton_step", lambda *arguments: False)
     without = solve_dual(K, y, *class_bounds(y, C), tol=1e-7)
     assert with_newton.objective == pytest.approx(without.objective, rel=1e-8)
     assert with_newton.n_iter <= without.n_iter

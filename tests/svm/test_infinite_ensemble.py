@@ -122,7 +122,7 @@ def test_an_interrupted_fit_goes_on_with_warm_start(monkeypatch):
 
     with monkeypatch.context() as patch:
         patch.setattr(smo, "ENTRIES_A_CALL", 0)
-        patch.setattr(smo, "_newton_step", interrupted)
+        patch.setattr(smo, "newton_step", interrupted)
         with pytest.raises(KeyboardInterrupt, match="warm_start"):
             machine.fit(X, y)
     started = machine.objective_[0]

@@ -18,16 +18,15 @@ held-out rows, and rows of weight zero.
 from collections.abc import Callable
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from kernsemble._jit import jit
 from kernsemble._typing import BoolArray, FloatArray, IntArray
+from kernsemble.solvers.newton import add_rows, is_free, newton_step
+from kernsemble.solvers.pairs import offsets, pair_steps
 from kernsemble.solvers.result import Solution, Status
 
 ENTRIES_A_CALL = 10_000_000  # of the matrix that compiled code reads before it looks up
 STEPS_A_FREE_COEFFICIENT = 3  # between two Newton steps, measured
 ENTRIES_BEFORE_NEWTON = 200_000  # at least: what calling it costs, measured
-NEWTON_ROUNDS = 6
 ROWS_WORTH_SHRINKING = 1_000
 LARGEST_SHARE = 0.7  # of the rows, that are worth a matrix of their own
 CURVATURE_FLOOR = 1e-12  # of the largest diagonal entry: twin rows have none
@@ -124,7 +123,7 @@ class _Run:
     def _may_move(self) -> BoolArray:
         """Tell which rows could still be in a pair: others sit at their bounds for good reasons."""
         rise, fall = np.empty(len(self.p)), np.empty(len(self.p))
-        _offsets(self.lower, self.upper, self.epsilon, self.beta, rise, fall)
+        offsets(self.lower, self.upper, self.epsilon, self.beta, rise, fall)
         gain, loss = self.residual + rise, self.residual + fall
         return (gain > loss.min()) | (loss < gain.max())
 
@@ -145,14 +144,14 @@ class _Run:
         finally:
             move, change = np.zeros(len(self.p)), np.zeros(len(self.p))
             move[rows] = inner.beta - before
-            _add_rows(self.K, rows, move, change)
+            add_rows(self.K, rows, move, change)
             self.beta[rows] = inner.beta
             self.residual -= change
             self.n_iter += inner.n_iter
 
     def advance(self) -> bool:
         """Take some steps of pairs, then one of Newton; tell whether there is more to do."""
-        taken, self.violation = _pair_steps(
+        taken, self.violation = pair_steps(
             self.K,
             self.diagonal,
             self.lower,
@@ -170,7 +169,7 @@ class _Run:
         elif self.is_hard and _hulls_meet(self.beta, self.p - self.residual, self.diagonal):
             self.status = Status.UNBOUNDED
         elif self.max_iter is None or self.n_iter < self.max_iter:
-            reached = _newton_step(
+            reached = newton_step(
                 self.K, self.lower, self.upper, self.epsilon, self.beta, self.residual
             )
             self.patience = 1.0 if reached else 2.0 * self.patience
@@ -180,7 +179,7 @@ class _Run:
 
     def _n_steps(self) -> int:
         n = len(self.p)
-        n_free = int(_is_free(self.beta, self.lower, self.upper, self.epsilon).sum())
+        n_free = int(is_free(self.beta, self.lower, self.upper, self.epsilon).sum())
         steps = STEPS_A_FREE_COEFFICIENT * n_free + ENTRIES_BEFORE_NEWTON // n + 1
         steps = min(int(self.patience * steps), ENTRIES_A_CALL // n + 1)
         return steps if self.max_iter is None else min(steps, self.max_iter - self.n_iter)
@@ -188,7 +187,7 @@ class _Run:
     def interrupt(self) -> None:
         """Leave coefficients and residual that belong together, wherever the run was stopped."""
         values = np.zeros(len(self.p))
-        _add_rows(self.K, np.flatnonzero(self.beta), self.beta, values)
+        add_rows(self.K, np.flatnonzero(self.beta), self.beta, values)
         self.residual = self.p - values
         self.status = Status.INTERRUPTED
 
@@ -206,11 +205,6 @@ class _Run:
         )
 
 
-def _is_free(beta: FloatArray, lower: FloatArray, upper: FloatArray, epsilon: float) -> BoolArray:
-    inside = (lower < beta) & (beta < upper)
-    return inside & (beta != 0.0) if epsilon > 0.0 else inside
-
-
 def _bias(
     lower: FloatArray,
     upper: FloatArray,
@@ -219,11 +213,11 @@ def _bias(
     residual: FloatArray,
 ) -> float:
     """Return the mean that the free coefficients tell, or the middle of what is admissible."""
-    free = _is_free(beta, lower, upper, epsilon)
+    free = is_free(beta, lower, upper, epsilon)
     if free.any():
         return float(np.mean(residual[free] - epsilon * np.sign(beta[free])))
     rise, fall = np.empty(len(beta)), np.empty(len(beta))
-    _offsets(lower, upper, epsilon, beta, rise, fall)
+    offsets(lower, upper, epsilon, beta, rise, fall)
     ends = np.array([np.max(residual + rise), np.min(residual + fall)])
     ends = ends[np.isfinite(ends)]
     return float(ends.mean()) if len(ends) else 0.0
@@ -240,214 +234,3 @@ def _hulls_meet(beta: FloatArray, values: FloatArray, diagonal: FloatArray) -> b
     weight = 0.5 * float(np.abs(beta).sum())
     size = float(np.abs(diagonal).max())
     return weight > 0.0 and float(beta @ values) <= HULL_DISTANCE**2 * weight**2 * size
-
-
-def _newton_step(
-    K: FloatArray,
-    lower: FloatArray,
-    upper: FloatArray,
-    epsilon: float,
-    beta: FloatArray,
-    residual: FloatArray,
-) -> bool:
-    """Move the free coefficients towards their joint optimum; tell whether they reached it.
-
-    The way to a point within the bounds lies within them, and the best point of it is taken.
-    """
-    move = _newton_move(K, lower, upper, epsilon, beta, residual)
-    if move is None:
-        return False
-    change = np.zeros(len(beta))
-    _add_rows(K, np.flatnonzero(move), move, change)
-    slope = float((residual - epsilon * np.sign(beta)) @ move)
-    bend = float(move @ change)
-    if not (slope > 0.0 and np.isfinite(bend)):
-        return False
-    length = min(1.0, slope / bend) if bend > 0.0 else 1.0
-    beta += length * move
-    np.clip(beta, lower, upper, out=beta)
-    residual -= length * change
-    return length == 1.0
-
-
-def _newton_move(
-    K: FloatArray,
-    lower: FloatArray,
-    upper: FloatArray,
-    epsilon: float,
-    beta: FloatArray,
-    residual: FloatArray,
-) -> FloatArray | None:
-    """Return the move to the optimum of the free coefficients, None where there is none.
-
-    Coefficients that would leave their bounds, or change sign, are put on the border and
-    the others solved for again, a few times.
-    """
-    free = np.flatnonzero(_is_free(beta, lower, upper, epsilon))
-    fixed, move = free[:0], np.zeros(len(beta))
-    least, most = np.where(beta > 0.0, 0.0, lower), np.where(beta < 0.0, 0.0, upper)
-    gradient = residual - epsilon * np.sign(beta)
-    for _ in range(NEWTON_ROUNDS):
-        if len(free) < 2:
-            return None
-        target = gradient[free] - K[np.ix_(free, fixed)] @ move[fixed]
-        solved = _constrained_solve(K, free, target, -float(move[fixed].sum()))
-        if solved is None:
-            return None
-        goal = beta[free] + solved
-        inside = (least[free] <= goal) & (goal <= most[free])
-        if inside.all():
-            move[free] = solved
-            return move
-        outside = free[~inside]
-        move[outside] = np.clip(goal[~inside], least[outside], most[outside]) - beta[outside]
-        fixed, free = np.concatenate([fixed, outside]), free[inside]
-    return None
-
-
-def _constrained_solve(
-    K: FloatArray, rows: IntArray, target: FloatArray, total: float
-) -> FloatArray | None:
-    r"""Solve :math:`Kx + b1 = t`, :math:`1^\top x = s`, among some rows of K.
-
-    The first coefficient is what the others leave; between differences from it a
-    conditionally definite K is definite.
-    """
-    inner, from_first = np.empty((len(rows) - 1, len(rows) - 1)), np.empty(len(rows) - 1)
-    _differences_from_first(K, rows, inner, from_first)
-    inner.flat[:: len(inner) + 1] *= 1.0 + 1e-12  # twins
-    try:
-        factor = cho_factor(inner.T, overwrite_a=True, check_finite=False)
-    except LinAlgError:
-        return None
-    others = cho_solve(factor, target[1:] - target[0] - total * from_first, check_finite=False)
-    return np.concatenate([[total - others.sum()], others])
-
-
-@jit
-def _pair_steps(
-    K: FloatArray,
-    diagonal: FloatArray,
-    lower: FloatArray,
-    upper: FloatArray,
-    epsilon: float,
-    floor: float,
-    tol: float,
-    n_steps: int,
-    beta: FloatArray,
-    residual: FloatArray,
-) -> tuple[int, float]:
-    """Take up to `n_steps` steps of the pair that gains most; return how many, and the violation.
-
-    The first of a pair gains most by rising; the second, of those that can fall, makes the
-    gain of the pair the largest to second order. A step ends at a bound or at zero.
-    """
-    n = len(beta)
-    rise, fall, gain = np.empty(n), np.empty(n), np.empty(n)
-    _offsets(lower, upper, epsilon, beta, rise, fall)
-    i, highest, lowest = _extremes(residual, rise, fall)
-    for step in range(n_steps):
-        if highest - lowest <= tol:
-            return step, highest - lowest
-        _gains(K[i], diagonal, diagonal[i], residual, fall, highest, floor, gain)
-        j = _largest(gain)
-        curvature = max(diagonal[i] + diagonal[j] - 2.0 * K[i, j], floor)
-        top = 0.0 if beta[i] < 0.0 else upper[i]
-        bottom = 0.0 if beta[j] > 0.0 else lower[j]
-        wanted = (highest - residual[j] - fall[j]) / curvature
-        move = min(wanted, top - beta[i], beta[j] - bottom)
-        at_top, at_bottom = move == top - beta[i], move == beta[j] - bottom
-        beta[i] = top if at_top else beta[i] + move
-        beta[j] = bottom if at_bottom else beta[j] - move
-        for t in (i, j):
-            rise[t], fall[t] = _offset(lower[t], upper[t], epsilon, beta[t])
-        _subtract(K[i], K[j], move, residual)
-        i, highest, lowest = _extremes(residual, rise, fall)
-    return n_steps, highest - lowest
-
-
-@jit
-def _offset(lower: float, upper: float, epsilon: float, beta: float) -> tuple[float, float]:
-    """Return what the residual lacks to the gain of a rise and to the loss of a fall."""
-    rise = -np.inf if beta >= upper else (-epsilon if beta >= 0.0 else epsilon)
-    fall = np.inf if beta <= lower else (-epsilon if beta > 0.0 else epsilon)
-    return rise, fall
-
-
-@jit
-def _offsets(
-    lower: FloatArray,
-    upper: FloatArray,
-    epsilon: float,
-    beta: FloatArray,
-    rise: FloatArray,
-    fall: FloatArray,
-) -> None:
-    for t in range(len(beta)):
-        rise[t], fall[t] = _offset(lower[t], upper[t], epsilon, beta[t])
-
-
-@jit
-def _extremes(residual: FloatArray, rise: FloatArray, fall: FloatArray) -> tuple[int, float, float]:
-    i, highest, lowest = 0, -np.inf, np.inf
-    for t in range(len(residual)):
-        if residual[t] + rise[t] > highest:
-            i, highest = t, residual[t] + rise[t]
-        lowest = min(lowest, residual[t] + fall[t])
-    return i, highest, lowest
-
-
-@jit
-def _gains(
-    row: FloatArray,
-    diagonal: FloatArray,
-    own: float,
-    residual: FloatArray,
-    fall: FloatArray,
-    highest: float,
-    floor: float,
-    gain: FloatArray,
-) -> None:
-    for t in range(len(gain)):
-        difference = highest - (residual[t] + fall[t])
-        difference = difference if difference > 0.0 else 0.0
-        curvature = own + diagonal[t] - 2.0 * row[t]
-        curvature = curvature if curvature > floor else floor
-        gain[t] = difference * difference / curvature
-
-
-@jit
-def _largest(gain: FloatArray) -> int:
-    j = 0
-    for t in range(1, len(gain)):
-        if gain[t] > gain[j]:
-            j = t
-    return j
-
-
-@jit
-def _subtract(row: FloatArray, other: FloatArray, move: float, residual: FloatArray) -> None:
-    for t in range(len(residual)):
-        residual[t] -= move * (row[t] - other[t])
-
-
-@jit
-def _add_rows(K: FloatArray, rows: IntArray, weight: FloatArray, total: FloatArray) -> None:
-    """Add up weighed rows of K in double precision."""
-    for i in rows:
-        for t in range(len(total)):
-            total[t] += weight[i] * K[i, t]
-
-
-@jit
-def _differences_from_first(
-    K: FloatArray, rows: IntArray, inner: FloatArray, from_first: FloatArray
-) -> None:
-    """Fill the lower triangle of the inner products of differences from the first row."""
-    first = K[rows[0]]
-    corner = first[rows[0]]
-    for i in range(len(from_first)):
-        row = K[rows[i + 1]]
-        from_first[i] = row[rows[0]] - corner
-        for j in range(i + 1):
-            inner[i, j] = row[rows[j + 1]] - first[rows[j + 1]] - from_first[i]
