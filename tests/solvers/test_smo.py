@@ -192,10 +192,11 @@ def test_a_hard_margin_separates_what_can_be_separated(kernel):
 
 
 @pytest.mark.parametrize("n", [4, 40])
-def test_a_hard_margin_without_solution_is_recognised(n):
+@pytest.mark.parametrize("kernel", [Stump(), Stump().simplified, 1e6 * Stump()], ids=repr)
+def test_a_hard_margin_without_solution_is_recognised(n, kernel):
     X, y = make_xor(n)
     y = y.astype(float)
-    solution = solve_dual(Stump().bind(X)(X), y, *hard_bounds(y), max_iter=100_000)
+    solution = solve_dual(kernel.bind(X)(X), y, *hard_bounds(y), max_iter=100_000)
     assert solution.status is Status.UNBOUNDED
 
 
@@ -205,6 +206,7 @@ def test_twins_of_both_classes_cannot_be_separated():
     K = Perceptron().bind(X)(X)
     assert solve_dual(K, y, *hard_bounds(y)).status is Status.UNBOUNDED
     assert solve_dual(K, y, *class_bounds(y, 10.0)).status is Status.CONVERGED
+    assert solve_dual(np.ones((4, 4)), y, *hard_bounds(y)).status is Status.UNBOUNDED
 
 
 def test_a_stopped_run_can_go_on_where_it_was():

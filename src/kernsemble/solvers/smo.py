@@ -29,7 +29,7 @@ STEPS_A_FREE_COEFFICIENT = 3  # between two Newton steps, measured
 ENTRIES_BEFORE_NEWTON = 200_000  # at least: what calling it costs, measured
 ROWS_WORTH_SHRINKING = 1_000
 LARGEST_SHARE = 0.7  # of the rows, that are worth a matrix of their own
-CURVATURE_FLOOR = 1e-12  # of the largest diagonal entry: twin rows have none
+CURVATURE_FLOOR = 1e-12  # of the largest squared distance: twin rows have none
 HULL_DISTANCE = 1e-6  # of the size of the data: nearer hulls meet
 
 Watch = Callable[[int, float], None]
@@ -104,8 +104,8 @@ class _Run:
         self.K, self.p, self.lower, self.upper, self.epsilon = K, p, lower, upper, epsilon
         self.tol, self.max_iter = tol, max_iter
         self.diagonal = np.ascontiguousarray(np.diagonal(K), dtype=np.float64)
-        size = max(float(np.abs(self.diagonal).max()), np.finfo(np.float64).tiny)
-        self.floor = CURVATURE_FLOOR * size
+        self.size = _size(K, self.diagonal)
+        self.floor = CURVATURE_FLOOR * self.size
         self.is_hard = bool(np.isinf(upper).any() or np.isinf(lower).any())
         self.beta = np.zeros(len(p)) if start is None else start.beta.copy()
         self.residual = p.astype(np.float64) if start is None else start.residual.copy()
@@ -166,7 +166,7 @@ class _Run:
         self.n_iter += taken
         if self.violation <= self.tol:
             self.status = Status.CONVERGED
-        elif self.is_hard and _hulls_meet(self.beta, self.p - self.residual, self.diagonal):
+        elif self.is_hard and _hulls_meet(self.beta, self.p - self.residual, self.size):
             self.status = Status.UNBOUNDED
         elif self.max_iter is None or self.n_iter < self.max_iter:
             reached = newton_step(
@@ -223,7 +223,13 @@ def _bias(
     return float(ends.mean()) if len(ends) else 0.0
 
 
-def _hulls_meet(beta: FloatArray, values: FloatArray, diagonal: FloatArray) -> bool:
+def _size(K: FloatArray, diagonal: FloatArray) -> float:
+    """Return the largest squared distance from the first row, 1 when all rows are equal."""
+    largest = float(np.max(diagonal + diagonal[0] - 2.0 * K[0]))
+    return largest if largest > 0.0 else 1.0
+
+
+def _hulls_meet(beta: FloatArray, values: FloatArray, size: float) -> bool:
     r"""Tell whether a convex combination of either class is the same point.
 
     Positive and negative coefficients have equal sums, so that
@@ -232,5 +238,4 @@ def _hulls_meet(beta: FloatArray, values: FloatArray, diagonal: FloatArray) -> b
     :math:`K\beta`.
     """
     weight = 0.5 * float(np.abs(beta).sum())
-    size = float(np.abs(diagonal).max())
     return weight > 0.0 and float(beta @ values) <= HULL_DISTANCE**2 * weight**2 * size
