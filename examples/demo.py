@@ -142,8 +142,8 @@ img {{ max-width: 100%; background: white; }}
 holds. C is chosen by five-fold cross-validation.</p>
 <h2>The papers' artificial data, test error in %</h2>{papers}
 <p>300 training and 3000 test examples, mean of five draws with its standard error. The papers
-average 100 draws of this data unscaled, and for trees and Gaussian they select γ as well; here it is 1 over the mean
-distance.</p>
+average 100 draws, seem to leave this data unscaled, and for trees and Gaussian select γ as well;
+here it is 1 over the mean distance.</p>
 <h2>Breast cancer (scikit-learn's), test error in %</h2>{cancer}
 <h2>What stumps cannot do</h2>
 <p>No vote of stumps separates XOR; perceptrons do, and so do pairs of stumps joined by AND.</p>
