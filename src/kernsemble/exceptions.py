@@ -46,6 +46,10 @@ class GramTooLargeError(MemoryError):
     """A kernel matrix would not fit in the memory of this machine."""
 
 
+class RowsOnDemandWarning(UserWarning):
+    """A kernel matrix is larger than the memory allowed, so its rows are computed on demand."""
+
+
 class UnknownDatasetError(ValueError):
     """No data set of the catalogue has this name."""
 

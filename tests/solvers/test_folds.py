@@ -9,7 +9,8 @@ from sklearn.svm import SVC
 from kernsemble.datasets import make_threenorm
 from kernsemble.kernels import Stump
 from kernsemble.solvers import Status, solve_dual, solve_folds, solve_path
-from kernsemble.solvers.folds import bounds_at
+from kernsemble.solvers.folds import bounds_at, handed_over
+from kernsemble.solvers.matrix import WholeMatrix
 
 X, y = make_threenorm(120, random_state=0)
 K, p = Stump().bind(X)(X), y.astype(float)
@@ -61,3 +62,27 @@ def test_an_error_in_one_fold_ends_all():
 
 def test_infinite_bounds_leave_zeros():
     assert_allclose(bounds_at(np.inf, np.array([0.0, 1.0])), [0.0, np.inf])
+
+
+@pytest.mark.parametrize("C", [2.0**-15, 2.0**-9])
+def test_a_fold_hands_over_a_start_that_saves_steps(C):
+    first, second = [test for _, test in StratifiedKFold(5).split(X, y)][:2]
+    (low, high), (lower, upper) = (
+        [C * np.where(np.isin(np.arange(120), rows), 0.0, unit) for unit in (LOW, HIGH)]
+        for rows in (first, second)
+    )
+    solution = solve_dual(K, p, low, high, tol=1e-6)
+    start = handed_over(solution, WholeMatrix(K), lower, upper)
+    assert (lower <= start.beta).all()
+    assert (start.beta <= upper).all()
+    assert start.beta.sum() == pytest.approx(0.0, abs=1e-12)
+    assert_allclose(start.residual, p - K @ start.beta, atol=1e-10)
+    cold = solve_dual(K, p, lower, upper, tol=1e-6)
+    warm = solve_dual(K, p, lower, upper, tol=1e-6, start=start)
+    assert warm.objective == pytest.approx(cold.objective, rel=1e-6)
+    assert warm.n_iter < cold.n_iter
+
+
+def test_nothing_is_handed_over_where_there_is_no_room():
+    solution = solve_dual(K, p, LOW, HIGH)
+    assert handed_over(solution, WholeMatrix(K), 0.0 * LOW, HIGH) is None

@@ -10,6 +10,7 @@ from sklearn.svm import SVC, SVR
 from kernsemble.datasets import make_threenorm, make_xor
 from kernsemble.kernels import Laplacian, Perceptron, Stump, StumpRegion
 from kernsemble.solvers import Solution, Status, smo, solve_dual
+from kernsemble.solvers.newton import Newton
 
 KERNELS = [Stump(), Perceptron().simplified, Laplacian()]
 PENALTIES = 2.0 ** np.array([-17, -9, -5, -1, 3, 9, 15])
@@ -139,7 +140,7 @@ def test_newton_steps_change_the_way_not_the_end(C, monkeypatch):
     X, y = make_threenorm(120, random_state=0)
     y, K = y.astype(float), Stump().bind(X)(X)
     with_newton = solve_dual(K, y, *class_bounds(y, C), tol=1e-7)
-    monkeypatch.setattr(smo, "newton_step", lambda *arguments: False)
+    monkeypatch.setattr(Newton, "step", lambda *arguments: False)
     without = solve_dual(K, y, *class_bounds(y, C), tol=1e-7)
     assert with_newton.objective == pytest.approx(without.objective, rel=1e-8)
     assert with_newton.n_iter <= without.n_iter
@@ -153,16 +154,16 @@ def test_shrinking_changes_the_way_not_the_end(C, epsilon, monkeypatch):
     problem = (K, y, *class_bounds(y, C)) if epsilon == 0 else (K, y, -C + 0 * y, C + 0 * y)
     whole = solve_dual(*problem, epsilon=epsilon, tol=1e-7)
     copied = []
-    original = smo._Run._finish_among
+    original = smo._WholeRun.solve_among
 
-    def counted(run, rows, watch):
+    def counted(run, rows, *settings):
         copied.append(len(rows))
-        original(run, rows, watch)
+        original(run, rows, *settings)
 
     monkeypatch.setattr(smo, "ROWS_WORTH_SHRINKING", 0)
     monkeypatch.setattr(smo, "LARGEST_SHARE", 0.95)
     monkeypatch.setattr(smo, "ENTRIES_BEFORE_NEWTON", 0)
-    monkeypatch.setattr(smo._Run, "_finish_among", counted)
+    monkeypatch.setattr(smo._WholeRun, "solve_among", counted)
     shrunk = solve_dual(*problem, epsilon=epsilon, tol=1e-7)
     assert min(copied) < 190  # some rows were left out
     check_optimality(*problem, shrunk, 1e-7, epsilon)
@@ -266,3 +267,35 @@ def test_one_class_leaves_all_coefficients_at_zero(y):
     assert_allclose(solution.beta, 0.0)
     assert solution.status is Status.CONVERGED
     assert np.isfinite(solution.bias)
+
+
+def primal_objective(K, p, lower, upper, epsilon, beta, bias):
+    """The primal objective as the docstring of `evidence` states it."""
+    values = K @ beta
+    above = np.maximum(0.0, p - values - bias - epsilon)
+    below = np.maximum(0.0, values + bias - p - epsilon)
+    return 0.5 * beta @ values + upper @ above - lower @ below
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.1])
+@pytest.mark.parametrize("max_iter", [1, 20, None])
+def test_the_gap_bounds_the_distance_to_the_optimum(max_iter, epsilon):
+    X, y = make_threenorm(80, random_state=0)
+    p, K = y.astype(float), Perceptron().bind(X)(X)
+    lower, upper = class_bounds(p, 0.5) if epsilon == 0 else (np.full(80, -0.5), np.full(80, 0.5))
+    best = solve_dual(K, p, lower, upper, epsilon=epsilon, tol=1e-9)
+    solution = solve_dual(K, p, lower, upper, epsilon=epsilon, tol=1e-9, max_iter=max_iter)
+    primal = primal_objective(K, p, lower, upper, epsilon, solution.beta, solution.bias)
+    assert solution.gap == pytest.approx(primal + solution.objective, abs=1e-9)
+    assert solution.objective - best.objective <= solution.gap + 1e-9
+    assert primal + best.objective <= solution.gap + 1e-9
+    assert best.gap <= 1e-6 * abs(best.objective)
+
+
+def test_the_gap_of_a_hard_margin_closes():
+    X, y = make_threenorm(60, random_state=0)
+    y, K = y.astype(float), Laplacian().bind(X)(X)
+    early = solve_dual(K, y, *hard_bounds(y), tol=1e-1)
+    late = solve_dual(K, y, *hard_bounds(y), tol=1e-6)
+    assert 0.0 <= late.gap <= 1e-4 * abs(late.objective) < early.gap < np.inf
+    assert early.objective - late.objective <= early.gap

@@ -5,14 +5,15 @@ on it, so sums and products of kernels need no second matrix; tiles are independ
 threads share them; and of a matrix that is its own mirror image only one half is computed.
 """
 
-import os
 from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from kernsemble._memory import physical_memory
 from kernsemble._threads import run
 from kernsemble._typing import FloatArray, Rows
+from kernsemble._validation import check_place
 from kernsemble.exceptions import GramTooLargeError
 
 TILE_ROWS = 384
@@ -88,10 +89,7 @@ def _place(out: Any, A: Embedded, B: Embedded) -> FloatArray:
     shape, leaves = (n_rows(A), n_rows(B)), list(_leaves((A, B)))
     if out is None:
         return _allocate(shape, np.result_type(*(leaf.dtype for leaf in leaves)))
-    if not isinstance(out, np.ndarray) or out.dtype.kind != "f" or not out.flags.writeable:
-        raise ValueError("out must be a writable array of floating-point numbers")
-    if out.shape != shape:
-        raise ValueError(f"out has shape {out.shape}, but the matrix has {shape}")
+    check_place(out, shape)
     if any(isinstance(leaf, np.ndarray) and np.may_share_memory(out, leaf) for leaf in leaves):
         raise ValueError("out shares memory with the rows: give it memory of its own")
     return out
@@ -106,7 +104,7 @@ def _leaves(rows: Embedded) -> Iterator[Rows]:
 
 
 def _allocate(shape: tuple[int, int], dtype: np.dtype[Any]) -> FloatArray:
-    needed, present = shape[0] * shape[1] * dtype.itemsize, _physical_memory()
+    needed, present = shape[0] * shape[1] * dtype.itemsize, physical_memory()
     if needed > present:
         raise GramTooLargeError(
             f"a {shape[0]} x {shape[1]} kernel matrix takes {needed / 2**30:.1f} GiB, and this "
@@ -114,10 +112,3 @@ def _allocate(shape: tuple[int, int], dtype: np.dtype[Any]) -> FloatArray:
             "kernel(X[start:stop], Y)"
         )
     return np.empty(shape, dtype)
-
-
-def _physical_memory() -> float:
-    try:
-        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    except (AttributeError, ValueError):  # not told on this system
-        return np.inf

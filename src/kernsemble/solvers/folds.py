@@ -2,7 +2,8 @@
 
 A fold holds rows out by bounds of zero, so nothing is copied and the residual of the
 held-out rows tells their decision values. Along C every problem starts from the solution
-before it; once no coefficient is at a bound, that is the solution for every larger C.
+before it; once no coefficient is at a bound, that is the solution for every larger C. At the
+smallest C the first fold hands its solution over to the others.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,6 +14,7 @@ import numpy as np
 
 from kernsemble._threads import run
 from kernsemble._typing import FloatArray, IntArray
+from kernsemble.solvers.matrix import Matrix, RowsOnDemand, as_matrix
 from kernsemble.solvers.result import Solution, Status
 from kernsemble.solvers.smo import Watch, solve_dual
 
@@ -31,7 +33,7 @@ class StoppedError(Exception):
 
 
 def solve_path(
-    K: FloatArray,
+    K: FloatArray | Matrix,
     p: FloatArray,
     low: FloatArray,
     high: FloatArray,
@@ -40,13 +42,18 @@ def solve_path(
     epsilon: float = 0.0,
     tol: float = 1e-3,
     max_iter: int | None = None,
+    start: Solution | None = None,
     watch: Watch | None = None,
 ) -> Iterator[Solution]:
-    """Yield the solutions with bounds ``C * low`` and ``C * high`` for increasing `Cs`."""
-    solution, before = None, 0.0
+    """Yield the solutions with bounds ``C * low`` and ``C * high`` for increasing `Cs`.
+
+    The first may have a `start`, the others start from the one before.
+    """
+    K, solution, before = as_matrix(K), None, 0.0
     for C in Cs:
         lower, upper = bounds_at(C, low), bounds_at(C, high)
-        start = None if solution is None else _stretched(solution, p, lower, upper, C / before)
+        if solution is not None:
+            start = _stretched(solution, p, lower, upper, C / before)
         solution = solve_dual(
             K,
             p,
@@ -63,7 +70,7 @@ def solve_path(
 
 
 def solve_folds(
-    K: FloatArray,
+    K: FloatArray | Matrix,
     p: FloatArray,
     low: FloatArray,
     high: FloatArray,
@@ -85,26 +92,33 @@ def solve_folds(
     held_out : sequence of index arrays
         The rows that each fold leaves out.
     """
-    stop = Event()
+    K, stop = as_matrix(K), Event()
 
     def watch(n_iter: int, violation: float) -> None:  # noqa: ARG001
         if stop.is_set():
             raise StoppedError
 
-    def work(rows: IntArray) -> Fold:
+    def path(rows: IntArray, Cs: Sequence[float], seed: Solution | None) -> Iterator[Solution]:
         present = np.ones(len(p))
         present[rows] = 0.0
-        solutions = solve_path(
+        below, above = present * low, present * high
+        return solve_path(
             K,
             p,
-            present * low,
-            present * high,
+            below,
+            above,
             Cs,
             epsilon=epsilon,
             tol=tol,
             max_iter=max_iter,
+            start=seed and handed_over(seed, K, bounds_at(Cs[0], below), bounds_at(Cs[0], above)),
             watch=watch,
         )
+
+    seed = next(path(held_out[0], Cs[:1], None))
+
+    def work(rows: IntArray) -> Fold:
+        solutions = path(rows, Cs, seed)
         found = [
             (p[rows] - each.residual[rows] + each.bias, each.n_iter, each.status)
             for each in solutions
@@ -112,12 +126,42 @@ def solve_folds(
         decisions, n_iter, statuses = zip(*found, strict=True)
         return Fold(np.array(decisions), np.array(n_iter), statuses)
 
+    if isinstance(K, RowsOnDemand):  # computed by all threads
+        return [work(rows) for rows in held_out]
     return run(work, held_out, on_error=stop.set)
 
 
 def bounds_at(C: float, unit: FloatArray) -> FloatArray:
     """Return C times the bounds at C = 1, where zero stays zero for an infinite C."""
     return np.multiply(C, unit, where=unit != 0.0, out=np.zeros_like(unit))
+
+
+def handed_over(
+    solution: Solution, matrix: Matrix, lower: FloatArray, upper: FloatArray
+) -> Solution | None:
+    """Return a start within other bounds, None where there is no room for it.
+
+    What coefficients have to give up is taken over by rows that have none, as far as they
+    can, those first that most ask for it; both signs keep equal sums.
+    """
+    beta = np.clip(solution.beta, lower, upper)
+    sides = []
+    for sign, bound in ((1.0, upper), (-1.0, -lower)):
+        rows = np.flatnonzero((bound > 0.0) & (solution.beta == 0.0))
+        rows = rows[np.argsort(-sign * solution.residual[rows])]
+        sides.append((sign, rows, bound[rows], float(np.maximum(sign * beta, 0.0).sum())))
+    total = min(
+        float(np.maximum(solution.beta, 0.0).sum()),
+        *(float(room.sum()) + kept for _, _, room, kept in sides),
+    )
+    for sign, rows, room, kept in sides:
+        if kept > total:
+            return None
+        before = np.cumsum(room) - room
+        beta[rows] += sign * np.clip(total - kept - before, 0.0, room)
+    move = beta - solution.beta
+    change = matrix.times(np.flatnonzero(move), move)
+    return Solution.to_start_from(beta, solution.residual - change)
 
 
 def _stretched(

@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import Self
+
+import numpy as np
 
 from kernsemble._typing import FloatArray
 
@@ -32,6 +35,9 @@ class Solution:
         :math:`p - K\beta`, so that :math:`f(x_i) = p_i - r_i + b`.
     objective : float
         :math:`\tfrac12 \beta^\top K\beta - p^\top\beta + \varepsilon\|\beta\|_1`.
+    gap : float
+        How much the primal objective at these coefficients is above the dual one: at least
+        the distance of either to the optimum.
     violation : float
         How much the best rise gains more than the cheapest fall loses.
     n_iter : int
@@ -44,6 +50,12 @@ class Solution:
     bias: float
     residual: FloatArray
     objective: float
+    gap: float
     violation: float
     n_iter: int
     status: Status
+
+    @classmethod
+    def to_start_from(cls, beta: FloatArray, residual: FloatArray) -> Self:
+        """Return coefficients of which nothing is known but their residual."""
+        return cls(beta, 0.0, residual, np.nan, np.inf, np.inf, 0, Status.STOPPED)

@@ -16,27 +16,31 @@ held-out rows, and rows of weight zero.
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from kernsemble._typing import BoolArray, FloatArray, IntArray
-from kernsemble.solvers.newton import add_rows, is_free, newton_step
+from kernsemble.solvers.matrix import Matrix, RowsOnDemand, WholeMatrix, as_matrix
+from kernsemble.solvers.newton import Newton, is_free
+from kernsemble.solvers.optimality import evidence, hulls_meet
 from kernsemble.solvers.pairs import offsets, pair_steps
 from kernsemble.solvers.result import Solution, Status
 
 ENTRIES_A_CALL = 10_000_000  # of the matrix that compiled code reads before it looks up
-STEPS_A_FREE_COEFFICIENT = 3  # between two Newton steps, measured
+STEPS_A_FREE_COEFFICIENT = 1  # between two Newton steps, measured
 ENTRIES_BEFORE_NEWTON = 200_000  # at least: what calling it costs, measured
 ROWS_WORTH_SHRINKING = 1_000
 LARGEST_SHARE = 0.7  # of the rows, that are worth a matrix of their own
 CURVATURE_FLOOR = 1e-12  # of the largest squared distance: twin rows have none
-HULL_DISTANCE = 1e-6  # of the size of the data: nearer hulls meet
+WORKING_ROWS = 2_048  # of a matrix of rows on demand, that are solved for at a time
+STEPS_A_WORKING_ROW = 20  # at most, before the others are looked at again
 
 Watch = Callable[[int, float], None]
 
 
 def solve_dual(
-    K: FloatArray,
+    K: FloatArray | Matrix,
     p: FloatArray,
     lower: FloatArray,
     upper: FloatArray,
@@ -51,8 +55,9 @@ def solve_dual(
 
     Parameters
     ----------
-    K : array of shape (n, n)
-        The kernel matrix, definite or conditionally definite; float32 or float64.
+    K : array of shape (n, n) or Matrix
+        The kernel matrix, definite or conditionally definite; float32 or float64, whole or
+        by rows on demand.
     p, lower, upper : arrays of shape (n,)
         The linear term and the bounds, :math:`l_i \le 0 \le u_i`. Infinite bounds are a
         hard margin.
@@ -77,14 +82,26 @@ def solve_dual(
     -----
     A step of a pair costs O(n), a Newton step solves the linear system of the f free
     coefficients in :math:`O(f^3)`. Newton steps are worth it where most coefficients are
-    free, at large C; there they replace tens of thousands of steps of pairs.
+    free, at large C; there they replace tens of thousands of steps of pairs. Of a matrix of
+    rows on demand two thousand rows at most that violate optimality most are solved for at a
+    time.
     """
-    problem = _Run(K, p, lower, upper, epsilon, tol, max_iter, start)
+    matrix = as_matrix(K)
+    run = (_PartialRun if isinstance(matrix, RowsOnDemand) else _WholeRun)(
+        matrix,
+        p,
+        lower,
+        upper,
+        epsilon,
+        tol,
+        max_iter,
+        start,
+    )
     try:
-        problem.finish(watch, may_shrink=len(p) >= ROWS_WORTH_SHRINKING)
+        run.finish(watch)
     except KeyboardInterrupt:
-        problem.interrupt()
-    return problem.solution()
+        run.interrupt()
+    return run.solution()
 
 
 class _Run:
@@ -92,7 +109,7 @@ class _Run:
 
     def __init__(
         self,
-        K: FloatArray,
+        matrix: Matrix,
         p: FloatArray,
         lower: FloatArray,
         upper: FloatArray,
@@ -101,141 +118,179 @@ class _Run:
         max_iter: int | None,
         start: Solution | None,
     ) -> None:
-        self.K, self.p, self.lower, self.upper, self.epsilon = K, p, lower, upper, epsilon
-        self.tol, self.max_iter = tol, max_iter
-        self.diagonal = np.ascontiguousarray(np.diagonal(K), dtype=np.float64)
-        self.size = _size(K, self.diagonal)
-        self.floor = CURVATURE_FLOOR * self.size
+        self.matrix, self.p, self.lower, self.upper = matrix, p, lower, upper
+        self.epsilon, self.tol, self.max_iter = epsilon, tol, max_iter
         self.is_hard = bool(np.isinf(upper).any() or np.isinf(lower).any())
         self.beta = np.zeros(len(p)) if start is None else start.beta.copy()
         self.residual = p.astype(np.float64) if start is None else start.residual.copy()
-        self.n_iter, self.violation, self.patience = 0, np.inf, 1.0
+        self.n_iter, self.violation = 0, np.inf
         self.status = Status.STOPPED
 
-    def finish(self, watch: Watch | None, may_shrink: bool) -> None:
-        """Advance to the end, for most of the way among the rows that still matter."""
-        while self.advance():
-            if watch is not None:
-                watch(self.n_iter, self.violation)
-            if may_shrink and not self.is_hard:
-                self._finish_among(np.flatnonzero(self._may_move()), watch)
+    def has_ended(self) -> bool:
+        """Tell whether there is nothing more to do, and note why."""
+        if self.violation <= self.tol:
+            self.status = Status.CONVERGED
+        elif self.is_hard and hulls_meet(self.beta, self.p - self.residual, self.matrix.size):
+            self.status = Status.UNBOUNDED
+        elif self.n_left > 0:
+            return False
+        return True
 
-    def _may_move(self) -> BoolArray:
-        """Tell which rows could still be in a pair: others sit at their bounds for good reasons."""
+    @property
+    def n_left(self) -> float:
+        """The steps that may still be taken."""
+        return np.inf if self.max_iter is None else self.max_iter - self.n_iter
+
+    def gains_and_losses(self) -> tuple[FloatArray, FloatArray]:
+        """Return what each coefficient gains by a rise, and loses by a fall, at the margin."""
+        rise, fall = self.offsets()
+        return self.residual + rise, self.residual + fall
+
+    def offsets(self) -> tuple[FloatArray, FloatArray]:
         rise, fall = np.empty(len(self.p)), np.empty(len(self.p))
         offsets(self.lower, self.upper, self.epsilon, self.beta, rise, fall)
-        gain, loss = self.residual + rise, self.residual + fall
-        return (gain > loss.min()) | (loss < gain.max())
+        return rise, fall
 
-    def _finish_among(self, rows: IntArray, watch: Watch | None) -> None:
-        """Solve the problem of some rows with the others as they are, if they are few enough.
+    def solve_among(
+        self, rows: IntArray, tol: float, max_iter: int | None, watch: Watch | None
+    ) -> None:
+        """Solve the problem of some rows with the others as they are.
 
         Their part of the matrix is copied, small enough to stay in a cache.
         """
-        if len(rows) > LARGEST_SHARE * len(self.p):
-            return
-        K, before = self.K[np.ix_(rows, rows)], self.beta[rows]
+        K, before = self.matrix.block(rows), self.beta[rows]
         p = self.residual[rows] + K @ before
-        start = Solution(before, 0.0, self.residual[rows], np.nan, np.inf, 0, Status.STOPPED)
-        left = None if self.max_iter is None else self.max_iter - self.n_iter
-        inner = _Run(K, p, self.lower[rows], self.upper[rows], self.epsilon, self.tol, left, start)
-        try:
-            inner.finish(watch, may_shrink=False)
-        finally:
-            move, change = np.zeros(len(self.p)), np.zeros(len(self.p))
-            move[rows] = inner.beta - before
-            add_rows(self.K, rows, move, change)
-            self.beta[rows] = inner.beta
-            self.residual -= change
-            self.n_iter += inner.n_iter
-
-    def advance(self) -> bool:
-        """Take some steps of pairs, then one of Newton; tell whether there is more to do."""
-        taken, self.violation = pair_steps(
-            self.K,
-            self.diagonal,
-            self.lower,
-            self.upper,
-            self.epsilon,
-            self.floor,
-            self.tol,
-            self._n_steps(),
-            self.beta,
-            self.residual,
+        start = Solution.to_start_from(before, self.residual[rows])
+        lower, upper = self.lower[rows], self.upper[rows]
+        inner = _WholeRun(
+            WholeMatrix(K), p, lower, upper, self.epsilon, tol, max_iter, start, is_part=True
         )
-        self.n_iter += taken
-        if self.violation <= self.tol:
-            self.status = Status.CONVERGED
-        elif self.is_hard and _hulls_meet(self.beta, self.p - self.residual, self.size):
-            self.status = Status.UNBOUNDED
-        elif self.max_iter is None or self.n_iter < self.max_iter:
-            reached = newton_step(
-                self.K, self.lower, self.upper, self.epsilon, self.beta, self.residual
-            )
-            self.patience = 1.0 if reached else 2.0 * self.patience
-            self.n_iter += 1
-            return True
-        return False
-
-    def _n_steps(self) -> int:
-        n = len(self.p)
-        n_free = int(is_free(self.beta, self.lower, self.upper, self.epsilon).sum())
-        steps = STEPS_A_FREE_COEFFICIENT * n_free + ENTRIES_BEFORE_NEWTON // n + 1
-        steps = min(int(self.patience * steps), ENTRIES_A_CALL // n + 1)
-        return steps if self.max_iter is None else min(steps, self.max_iter - self.n_iter)
+        try:
+            inner.finish(watch)
+        finally:
+            move = np.zeros(len(self.p))
+            move[rows] = inner.beta - before
+            self.residual -= self.matrix.times(rows, move)
+            self.beta[rows] = inner.beta
+            self.n_iter += inner.n_iter
 
     def interrupt(self) -> None:
         """Leave coefficients and residual that belong together, wherever the run was stopped."""
-        values = np.zeros(len(self.p))
-        add_rows(self.K, np.flatnonzero(self.beta), self.beta, values)
-        self.residual = self.p - values
+        self.residual = self.p - self.matrix.times(np.flatnonzero(self.beta), self.beta)
         self.status = Status.INTERRUPTED
 
     def solution(self) -> Solution:
-        beta, residual = self.beta, self.residual
-        penalty = self.epsilon * float(np.abs(beta).sum())
+        bias, objective, gap = evidence(
+            self.p,
+            self.lower,
+            self.upper,
+            self.epsilon,
+            self.beta,
+            self.residual,
+            *self.offsets(),
+        )
         return Solution(
-            beta=beta,
-            bias=_bias(self.lower, self.upper, self.epsilon, beta, residual),
-            residual=residual,
-            objective=-0.5 * float(beta @ (self.p + residual)) + penalty,
+            beta=self.beta,
+            bias=bias,
+            residual=self.residual,
+            objective=objective,
+            gap=gap,
             violation=float(self.violation),
             n_iter=self.n_iter,
             status=self.status,
         )
 
 
-def _bias(
-    lower: FloatArray,
-    upper: FloatArray,
-    epsilon: float,
-    beta: FloatArray,
-    residual: FloatArray,
-) -> float:
-    """Return the mean that the free coefficients tell, or the middle of what is admissible."""
-    free = is_free(beta, lower, upper, epsilon)
-    if free.any():
-        return float(np.mean(residual[free] - epsilon * np.sign(beta[free])))
-    rise, fall = np.empty(len(beta)), np.empty(len(beta))
-    offsets(lower, upper, epsilon, beta, rise, fall)
-    ends = np.array([np.max(residual + rise), np.min(residual + fall)])
-    ends = ends[np.isfinite(ends)]
-    return float(ends.mean()) if len(ends) else 0.0
+class _WholeRun(_Run):
+    """A problem whose matrix is in memory: steps of pairs and of Newton."""
+
+    matrix: WholeMatrix
+
+    def __init__(self, *arguments: Any, is_part: bool = False) -> None:
+        super().__init__(*arguments)
+        if is_part:
+            self.is_hard = False  # the hulls of a part tell nothing
+        self.may_shrink = len(self.p) >= ROWS_WORTH_SHRINKING and not (self.is_hard or is_part)
+        self.newton = Newton(self.matrix, self.lower, self.upper, self.epsilon)
+        self.patience = 1.0
+
+    def finish(self, watch: Watch | None) -> None:
+        """Advance to the end, for most of the way among the rows that still matter."""
+        while self.advance():
+            if watch is not None:
+                watch(self.n_iter, self.violation)
+            if self.may_shrink:
+                self.shrink(watch)
+
+    def advance(self) -> bool:
+        """Take some steps of pairs, then one of Newton; tell whether there is more to do."""
+        taken, self.violation = pair_steps(
+            self.matrix.K,
+            self.matrix.diagonal,
+            self.lower,
+            self.upper,
+            self.epsilon,
+            CURVATURE_FLOOR * self.matrix.size,
+            self.tol,
+            self._n_steps(),
+            self.beta,
+            self.residual,
+        )
+        self.n_iter += taken
+        if self.has_ended():
+            return False
+        reached = self.newton.step(self.beta, self.residual)
+        self.patience = 1.0 if reached else 2.0 * self.patience
+        self.n_iter += 1
+        return True
+
+    def _n_steps(self) -> int:
+        n = len(self.p)
+        n_free = int(is_free(self.beta, self.lower, self.upper, self.epsilon).sum())
+        steps = STEPS_A_FREE_COEFFICIENT * n_free + ENTRIES_BEFORE_NEWTON // n + 1
+        return int(min(self.patience * steps, ENTRIES_A_CALL // n + 1, self.n_left))
+
+    def shrink(self, watch: Watch | None) -> None:
+        """Go on with the rows that may still move, if they are few enough to copy their part.
+
+        It pays once the steps have read more of the matrix than that.
+        """
+        rows, n = np.flatnonzero(self._may_move()), len(self.p)
+        if len(rows) <= LARGEST_SHARE * n and len(rows) ** 2 <= self.n_iter * n:
+            left = None if self.max_iter is None else self.max_iter - self.n_iter
+            self.solve_among(rows, self.tol, left, watch)
+
+    def _may_move(self) -> BoolArray:
+        """Tell which rows could still be in a pair: others sit at their bounds for good reasons."""
+        gain, loss = self.gains_and_losses()
+        return (gain > loss.min()) | (loss < gain.max())
 
 
-def _size(K: FloatArray, diagonal: FloatArray) -> float:
-    """Return the largest squared distance from the first row, 1 when all rows are equal."""
-    largest = float(np.max(diagonal + diagonal[0] - 2.0 * K[0]))
-    return largest if largest > 0.0 else 1.0
+class _PartialRun(_Run):
+    """A problem whose matrix is not in memory: the rows that matter most are solved for at once."""
 
+    matrix: RowsOnDemand
 
-def _hulls_meet(beta: FloatArray, values: FloatArray, size: float) -> bool:
-    r"""Tell whether a convex combination of either class is the same point.
+    def finish(self, watch: Watch | None) -> None:
+        """Solve for one set of rows after another."""
+        rows = np.empty(0, dtype=np.intp)
+        while True:
+            gain, loss = self.gains_and_losses()
+            self.violation = float(gain.max() - loss.min())
+            if self.has_ended():
+                return
+            if watch is not None:
+                watch(self.n_iter, self.violation)
+            rows = self._next(rows, gain, loss)
+            n_steps = int(min(STEPS_A_WORKING_ROW * len(rows), self.n_left))
+            self.solve_among(rows, max(self.tol, 0.1 * self.violation), n_steps, watch)
 
-    Positive and negative coefficients have equal sums, so that
-    :math:`\beta^\top K\beta / (\tfrac12\|\beta\|_1)^2` is the squared distance of two points
-    of the hulls of the classes: zero proves that nothing separates them. `values` is
-    :math:`K\beta`.
-    """
-    weight = 0.5 * float(np.abs(beta).sum())
-    return weight > 0.0 and float(beta @ values) <= HULL_DISTANCE**2 * weight**2 * size
+    def _next(self, rows: IntArray, gain: FloatArray, loss: FloatArray) -> IntArray:
+        """Return the rows that violate optimality most, and the free ones of the last set."""
+        n_new = min(WORKING_ROWS, self.matrix.n_kept) // 2
+        n_each = max(n_new // 2, 1)
+        rising, falling = np.argsort(-gain)[:n_each], np.argsort(loss)[:n_each]
+        rising, falling = rising[gain[rising] > loss.min()], falling[loss[falling] < gain.max()]
+        violating = np.union1d(rising, falling)
+        free = rows[is_free(self.beta, self.lower, self.upper, self.epsilon)[rows]]
+        return np.union1d(violating, free[:n_new])

@@ -1,0 +1,137 @@
+"""Kernel matrices as solvers read them: held whole, or by rows that are computed when needed."""
+
+from collections import OrderedDict
+from collections.abc import Callable
+from functools import cached_property
+from typing import Self, TypeAlias
+
+import numpy as np
+
+from kernsemble._jit import jit
+from kernsemble._typing import FloatArray, IntArray
+
+ComputeRows: TypeAlias = Callable[[IntArray, IntArray], FloatArray]
+
+
+class WholeMatrix:
+    """A symmetric matrix in memory, float32 or float64."""
+
+    def __init__(self, K: FloatArray) -> None:
+        self.K = K
+        self.diagonal = np.ascontiguousarray(np.diagonal(K), dtype=np.float64)
+
+    @cached_property
+    def size(self) -> float:
+        """The largest squared distance from the first row, 1 when all rows are equal."""
+        return _size(self.diagonal, self.K[0])
+
+    def block(self, rows: IntArray) -> FloatArray:
+        """Return the part between some rows."""
+        return self.K[np.ix_(rows, rows)]
+
+    def among(self, rows: IntArray) -> Self:
+        """Return the part between some rows as a matrix of its own."""
+        return type(self)(self.block(rows))
+
+    def times(self, rows: IntArray, weight: FloatArray) -> FloatArray:
+        """Return the weighted sum of some rows, in double precision."""
+        total = np.zeros(len(self.K))
+        _add_rows(self.K, rows, weight[rows], total)
+        return total
+
+
+class RowsOnDemand:
+    """A symmetric matrix whose rows are computed when they are asked for, the latest kept.
+
+    Parameters
+    ----------
+    compute : callable
+        ``compute(i, j)`` returns the part of the matrix between rows i and columns j.
+    diagonal : array of shape (n,)
+        Its diagonal.
+    n_kept : int
+        How many rows are kept in memory, at least two.
+    columns : array of indices, optional
+        The rows and columns of `compute` that the matrix consists of; all of them by default.
+    """
+
+    def __init__(
+        self,
+        compute: ComputeRows,
+        diagonal: FloatArray,
+        n_kept: int,
+        columns: IntArray | None = None,
+    ) -> None:
+        self._compute, self.diagonal = compute, diagonal
+        self._columns = np.arange(len(diagonal)) if columns is None else columns
+        self.n_kept = min(max(n_kept, 2), len(diagonal))
+        self._slots: OrderedDict[int, int] = OrderedDict()  # of rows, the latest used last
+        self._unused = list(range(self.n_kept))
+
+    @cached_property
+    def _kept(self) -> FloatArray:
+        dtype = self._compute(self._columns[:1], self._columns[:1]).dtype
+        return np.empty((self.n_kept, len(self.diagonal)), dtype)
+
+    @cached_property
+    def size(self) -> float:
+        """The largest squared distance from the first row, 1 when all rows are equal."""
+        return _size(self.diagonal, self._kept[self._slots_of(np.zeros(1, dtype=np.intp))[0]])
+
+    def block(self, rows: IntArray) -> FloatArray:
+        """Return the part between some rows."""
+        return np.concatenate(
+            [self._kept[np.ix_(self._slots_of(part), rows)] for part in self._portions(rows)]
+        )
+
+    def among(self, rows: IntArray) -> Self:
+        """Return the part between some rows as a matrix of its own, of as much memory."""
+        n_kept = self.n_kept * len(self.diagonal) // max(len(rows), 1)
+        return type(self)(self._compute, self.diagonal[rows], n_kept, self._columns[rows])
+
+    def times(self, rows: IntArray, weight: FloatArray) -> FloatArray:
+        """Return the sum of some rows by their weights, in double precision."""
+        total = np.zeros(len(self.diagonal))
+        for part in self._portions(rows):
+            _add_rows(self._kept, self._slots_of(part), weight[part], total)
+        return total
+
+    def _portions(self, rows: IntArray) -> list[IntArray]:
+        """Return rows in portions that can be kept at once."""
+        return np.array_split(rows, range(self.n_kept, len(rows), self.n_kept))
+
+    def _slots_of(self, rows: IntArray) -> IntArray:
+        """Return where rows are kept, after computing the missing in the place of the oldest."""
+        for row in rows:
+            if row in self._slots:
+                self._slots.move_to_end(row)
+        missing = np.array([row for row in rows if row not in self._slots], dtype=np.intp)
+        while len(self._unused) < len(missing):
+            self._unused.append(self._slots.popitem(last=False)[1])
+        if len(missing):
+            values = self._compute(self._columns[missing], self._columns)
+            slots = [self._unused.pop() for _ in missing]
+            self._kept[slots] = values
+            self._slots.update(zip(missing, slots, strict=True))
+        return np.array([self._slots[row] for row in rows], dtype=np.intp)
+
+
+Matrix: TypeAlias = WholeMatrix | RowsOnDemand
+
+
+def as_matrix(K: FloatArray | Matrix) -> Matrix:
+    """Return an array as a matrix that solvers read, anything else as it is."""
+    return WholeMatrix(K) if isinstance(K, np.ndarray) else K
+
+
+def _size(diagonal: FloatArray, first: FloatArray) -> float:
+    """Return the largest squared distance from the first row, 1 when all rows are equal."""
+    largest = float(np.max(diagonal + diagonal[0] - 2.0 * first))
+    return largest if largest > 0.0 else 1.0
+
+
+@jit
+def _add_rows(K: FloatArray, rows: IntArray, weight: FloatArray, total: FloatArray) -> None:
+    for i in range(len(rows)):
+        for t in range(len(total)):
+            total[t] += weight[i] * K[rows[i], t]
