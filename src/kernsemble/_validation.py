@@ -81,6 +81,51 @@ def as_table(X: Any, name: str = "X") -> Any:
     return check_array(X, accept_sparse="csr", dtype=None, ensure_all_finite=False, input_name=name)
 
 
+def read_weights(
+    sample_weight: ArrayLike | None, n: int, name: str = "sample_weight"
+) -> FloatArray:
+    """Return how often each of `n` rows counts: once without weights, never if zero."""
+    if sample_weight is None:
+        return np.ones(n)
+    try:
+        weight = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} holds something that is not a number ({error})") from error
+    if weight.ndim == 0:
+        weight = np.full(n, float(weight))
+    if weight.shape != (n,):
+        raise ValueError(f"{name} has shape {weight.shape}: give {n} numbers, one for each row")
+    wrong = np.flatnonzero(~(np.isfinite(weight) & (weight >= 0.0)))
+    if len(wrong):
+        raise ValueError(
+            f"{name} is {weight[wrong[0]]} for row {wrong[0]}: give finite numbers, 0 or above"
+        )
+    with np.errstate(over="ignore"):  # told here
+        total = weight.sum()
+    if total == 0.0:
+        raise ValueError(f"{name} is zero for every row: at least one must count")
+    if not np.isfinite(total):
+        raise ValueError(f"{name} adds up to more than a float can hold: divide it by its largest")
+    return weight
+
+
+def present_rows(
+    X: Rows, sample_weight: ArrayLike | None, name: str = "sample_weight"
+) -> tuple[Rows, FloatArray]:
+    """Return the rows that count, and how often each does."""
+    weight = read_weights(sample_weight, X.shape[0], name)
+    present = weight > 0.0
+    return (X, weight) if present.all() else (X[present], weight[present])
+
+
+def check_place(out: object, shape: tuple[int, ...]) -> None:
+    """Refuse what cannot take a matrix of that shape."""
+    if not isinstance(out, np.ndarray) or out.dtype.kind != "f" or not out.flags.writeable:
+        raise ValueError("out must be a writable array of floating-point numbers")
+    if out.shape != shape:
+        raise ValueError(f"out has shape {out.shape}, but the matrix has {shape}")
+
+
 def column_minima(X: Rows) -> FloatArray:
     """Return the smallest value of every column, stored or not."""
     smallest = X.min(axis=0)

@@ -9,7 +9,7 @@ from scipy.special import gammaln
 
 from kernsemble._arguments import check_positive
 from kernsemble._typing import FloatArray, Rows
-from kernsemble._validation import as_features
+from kernsemble._validation import as_features, present_rows
 from kernsemble.hypotheses.base import Hypotheses, HypothesisSet
 
 
@@ -46,16 +46,23 @@ class PerceptronSet(HypothesisSet):
     radius: float
 
     @classmethod
-    def spanning(cls, X: Rows, margin: float = 0.05) -> Self:
+    def spanning(cls, X: Rows, margin: float = 0.05, weight: FloatArray | None = None) -> Self:
         """Return the perceptrons that cut a ball around the mean of a sample.
 
-        The radius is the largest distance from the mean, and a share `margin` more: the
-        papers ask that the sample is strictly inside.
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n_samples, n_features)
+            The sample.
+        margin : float
+            The radius is the largest distance from the mean, and this share of it more: the
+            papers ask that the sample is strictly inside.
+        weight : array of shape (n_samples,), optional
+            How often each row counts in the mean; zero is absence.
         """
         check_positive("margin", margin)
-        X = as_features(X)
+        X, weight = present_rows(as_features(X), weight, "weight")
         with np.errstate(over="ignore", invalid="ignore"):
-            centre = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
+            centre = X.T @ (weight / weight.sum())
             radius = (1.0 + margin) * _largest_distance(X, centre)
         if not np.isfinite(radius):
             raise ValueError("X spans more than a float can measure: scale the columns")

@@ -17,7 +17,7 @@ from scipy import sparse
 
 from kernsemble._arguments import check_choice, check_positive
 from kernsemble._typing import FloatArray, IntArray, Rows
-from kernsemble._validation import as_features
+from kernsemble._validation import as_features, present_rows
 from kernsemble.hypotheses.base import FiniteSet, Hypotheses, HypothesisSet
 
 Measure: TypeAlias = Literal["uniform", "empirical", "distinct"]
@@ -188,10 +188,7 @@ class StumpSet(ThresholdSet):
         """
         check_choice("measure", measure, get_args(Measure))
         check_positive("margin", margin)
-        X = as_features(X)
-        weight = np.ones(X.shape[0]) if weight is None else weight
-        present = weight > 0.0
-        X, weight = (X, weight) if present.all() else (X[present], weight[present])
+        X, weight = present_rows(as_features(X), weight, "weight")
         spans = [_spanning_column(values, measure, margin, weight) for values in _columns(X)]
         return cls(tuple(knots for knots, _ in spans), tuple(below for _, below in spans))
 

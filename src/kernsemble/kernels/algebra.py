@@ -37,8 +37,8 @@ class _Combination(Kernel):
         nested = (kernel.parts if isinstance(kernel, cls) else (kernel,) for kernel in kernels)
         return tuple(part for parts in nested for part in parts)
 
-    def bind(self, X: ArrayLike) -> Self:
-        return replace(self, parts=tuple(part.bind(X) for part in self.parts))
+    def bind(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        return replace(self, parts=tuple(part.bind(X, sample_weight) for part in self.parts))
 
     @property
     def n_features(self) -> int | None:
@@ -179,8 +179,8 @@ class Wrapper(Kernel):
 
     kernel: Kernel
 
-    def bind(self, X: ArrayLike) -> Self:
-        return replace(self, kernel=self.kernel.bind(X))
+    def bind(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        return replace(self, kernel=self.kernel.bind(X, sample_weight))
 
     @property
     def n_features(self) -> int | None:
@@ -288,12 +288,12 @@ class OnColumns(Wrapper):
     positions: IntArray | None = None  # of the columns, once bound
     n_features: int | None = None
 
-    def bind(self, X: ArrayLike) -> Self:
+    def bind(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         table = as_table(X)
         positions = locate_columns(table, self.columns)
         return replace(
             self,
-            kernel=self.kernel.bind(take_columns(table, positions)),
+            kernel=self.kernel.bind(take_columns(table, positions), sample_weight),
             positions=positions,
             n_features=table.shape[1],
         )

@@ -16,6 +16,7 @@ from kernsemble._validation import (
     as_features,
     check_column_names,
     column_names,
+    present_rows,
 )
 from kernsemble._value import Value
 from kernsemble.exceptions import ConditionalKernelError
@@ -42,8 +43,33 @@ class Kernel(Value, ABC):
     # -- a kernel and data
 
     @abstractmethod
-    def bind(self, X: ArrayLike) -> Self:
-        """Return this kernel with its constants taken from the rows of `X`."""
+    def bind(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Return this kernel with its constants taken from the rows of `X`.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n, n_features)
+            The sample.
+        sample_weight : array-like of shape (n,), optional
+            How often each row counts: a row of weight 3 counts as three copies of it, one of
+            weight 0 as absent. Without weights every row counts once.
+
+        Returns
+        -------
+        Kernel
+            The bound kernel; this one stays as it is.
+
+        Examples
+        --------
+        >>> from kernsemble.kernels import Laplacian
+        >>> X = [[0.0], [1.0], [4.0]]
+        >>> Laplacian().bind(X, sample_weight=[2, 1, 0])([[0.0], [1.0]])
+        array([[1.  , 0.22],
+               [0.22, 1.  ]])
+        >>> Laplacian().bind([[0.0], [0.0], [1.0]])([[0.0], [1.0]])
+        array([[1.  , 0.22],
+               [0.22, 1.  ]])
+        """
 
     @property
     @abstractmethod
@@ -215,17 +241,20 @@ class PointKernel(Kernel):
     n_features: int | None = field(default=None, kw_only=True, repr=False)
     feature_names: tuple[Any, ...] | None = field(default=None, kw_only=True, repr=False)
 
-    def bind(self, X: ArrayLike) -> Self:
+    def bind(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         rows = self._read(X)
-        bound = self._with_constants(rows)
+        bound = self._with_constants(*present_rows(rows, sample_weight))
         return replace(bound, n_features=rows.shape[1], feature_names=column_names(X))
 
     def _read(self, X: ArrayLike, n_features: int | None = None, name: str = "X") -> Rows:
         """Return checked rows, of numbers by default."""
         return as_features(X, n_features, name)
 
-    def _with_constants(self, X: Rows) -> Self:  # noqa: ARG002
-        """Return the kernel with what it needs to know of a sample, nothing by default."""
+    def _with_constants(self, X: Rows, weight: FloatArray) -> Self:  # noqa: ARG002
+        """Return the kernel with what it needs to know of a sample, nothing by default.
+
+        `weight` tells how often each row of `X` counts; all are positive.
+        """
         return self
 
     def _embed(self, X: ArrayLike, name: str) -> Embedded:

@@ -118,8 +118,8 @@ class Stump(_StumpEnsemble[StumpSet]):
         check_choice("measure", self.measure, get_args(Measure))
         check_positive("margin", self.margin)
 
-    def _with_constants(self, X: Rows) -> Self:
-        return replace(self, embodied=StumpSet.spanning(X, self.measure, self.margin))
+    def _with_constants(self, X: Rows, weight: FloatArray) -> Self:
+        return replace(self, embodied=StumpSet.spanning(X, self.measure, self.margin, weight))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -142,7 +142,7 @@ class MiddleStump(_StumpEnsemble[MiddleStumpSet]):
            [-1.,  0.,  1.]])
     """
 
-    def _with_constants(self, X: Rows) -> Self:
+    def _with_constants(self, X: Rows, weight: FloatArray) -> Self:  # noqa: ARG002
         return replace(self, embodied=MiddleStumpSet.between(X))
 
 
@@ -178,8 +178,8 @@ class Perceptron(DistanceEnsemble[PerceptronSet]):
         super().__post_init__()
         check_positive("margin", self.margin)
 
-    def _with_constants(self, X: Rows) -> Self:
-        return replace(self, embodied=PerceptronSet.spanning(X, self.margin))
+    def _with_constants(self, X: Rows, weight: FloatArray) -> Self:
+        return replace(self, embodied=PerceptronSet.spanning(X, self.margin, weight))
 
     def _embed(self, X: ArrayLike, name: str) -> Embedded:
         if self.embodied is None:
@@ -214,7 +214,7 @@ class Category(DistanceEnsemble[CategorySet]):
     def _read(self, X: ArrayLike, n_features: int | None = None, name: str = "X") -> Rows:
         return as_categories(X, n_features, name)
 
-    def _with_constants(self, X: Rows) -> Self:
+    def _with_constants(self, X: Rows, weight: FloatArray) -> Self:  # noqa: ARG002
         return replace(self, embodied=CategorySet.within(X))
 
     def _embed(self, X: ArrayLike, name: str) -> Embedded:
@@ -321,7 +321,7 @@ class HistogramIntersection(PointKernel):
 
     origin: FloatArray | None = field(default=None, kw_only=True, repr=False)
 
-    def _with_constants(self, X: Rows) -> Self:
+    def _with_constants(self, X: Rows, weight: FloatArray) -> Self:  # noqa: ARG002
         return replace(self, origin=np.minimum(column_minima(X), 0.0))
 
     def _embed(self, X: ArrayLike, name: str) -> Embedded:

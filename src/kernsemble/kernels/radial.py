@@ -8,16 +8,20 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kernsemble._arguments import check_positive
-from kernsemble._typing import FloatArray, Rows
+from kernsemble._threads import run
+from kernsemble._typing import Array, FloatArray, Rows
+from kernsemble._validation import check_place
 from kernsemble.exceptions import UnboundKernelError
 from kernsemble.hypotheses import HypothesisSet, PerceptronSet, Regions, StumpSet
 from kernsemble.kernels.base import PointKernel
 from kernsemble.kernels.distances import l1_tile, l2_tile, squared_l2_tile
-from kernsemble.kernels.gram import Embedded, TileFunction, fill_gram, n_rows
+from kernsemble.kernels.gram import TILE_ROWS, Embedded, TileFunction, fill_gram, n_rows
 from kernsemble.kernels.regions import exponential_series
 
 ROWS_FOR_SCALE = 2_000
+SPAN = TILE_ROWS**2  # numbers that stay in the cache while they are worked on
 LARGEST_EXPONENT = 700.0
+LARGEST_COUNT = 2**50  # floats still tell the halves between
 LARGEST_FLOAT = np.finfo(np.float64).max
 
 
@@ -38,10 +42,91 @@ class Radial(PointKernel):
     def _distance_tile(self, A: Embedded, B: Embedded) -> FloatArray:
         """Return the distances between a few rows as a new array."""
 
-    def _with_constants(self, X: Rows) -> Self:
+    def distances(
+        self, X: ArrayLike, Y: ArrayLike | None = None, out: FloatArray | None = None
+    ) -> FloatArray:
+        r"""Return :math:`d(x, x')` for every row x of `X` and x' of `Y`.
+
+        They hold for every rate: one matrix serves all kernels of this class, through
+        `from_distances`, and the kernel need not be bound.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n, n_features)
+            Rows.
+        Y : the same, of shape (m, n_features), optional
+            Other rows; without them those of `X` are compared with each other.
+        out : array of shape (n, m), optional
+            Where to put the matrix.
+
+        Returns
+        -------
+        array of shape (n, m)
+
+        Examples
+        --------
+        >>> from kernsemble.kernels import Gaussian
+        >>> D = Gaussian().distances([[0.0, 0.0], [3.0, 4.0]])
+        >>> D
+        array([[ 0., 25.],
+               [25.,  0.]])
+        >>> Gaussian(gamma=0.02).from_distances(D)
+        array([[1.  , 0.61],
+               [0.61, 1.  ]])
+        """
+        A = super()._embed(X, "X")
+        B = None if Y is None or Y is X else super()._embed(Y, "Y")
+        return fill_gram(self._distance_tile, A, B, out)
+
+    def from_distances(self, D: ArrayLike, out: FloatArray | None = None) -> FloatArray:
+        r"""Return the kernel matrix :math:`\exp(-\gamma D)` of known distances.
+
+        Parameters
+        ----------
+        D : array-like of shape (n, m)
+            What `distances` of any kernel of this class returned.
+        out : array of shape (n, m), optional
+            Where to put the matrix; `D` itself, if it is no longer needed.
+
+        Returns
+        -------
+        array of shape (n, m)
+            Float32 when `D` is, float64 otherwise.
+
+        Notes
+        -----
+        Besides the result a part of 384 × 384 numbers is held for each thread.
+
+        Examples
+        --------
+        >>> from kernsemble.kernels import Laplacian
+        >>> Laplacian(gamma=0.5).from_distances([[0.0, 1.0], [1.0, 0.0]])
+        array([[1.  , 0.61],
+               [0.61, 1.  ]])
+        """
+        if self.rate is None:
+            raise UnboundKernelError.of(self)
+        D = _matrix(D)
+        dtype = np.dtype(np.float32 if D.dtype == np.float32 else np.float64)
+        place = np.empty(D.shape, dtype) if out is None else _place_beside(D, out)
+
+        def work(rows: slice) -> None:
+            values = self._of(np.array(D[rows], dtype, order="C"))
+            if not values.max(initial=0.0) <= 1.0:  # nor if it is NaN
+                raise ValueError(
+                    "D holds NaN or negative numbers, which are no distances: give what "
+                    f"{type(self).__name__}().distances(X) returns"
+                )
+            place[rows] = values
+
+        height = max(SPAN // max(D.shape[1], 1), 1)
+        run(work, [slice(start, start + height) for start in range(0, len(D), height)])
+        return place
+
+    def _with_constants(self, X: Rows, weight: FloatArray) -> Self:
         if self.gamma != "scale":
             return self
-        return replace(self, rate=_inverse_mean_distance(self._distance_tile, X))
+        return replace(self, rate=_inverse_mean_distance(self._distance_tile, X, weight))
 
     def _embed(self, X: ArrayLike, name: str) -> Embedded:
         if self.rate is None:
@@ -49,9 +134,14 @@ class Radial(PointKernel):
         return super()._embed(X, name)
 
     def _tile(self, A: Embedded, B: Embedded) -> FloatArray:
+        return self._of(self._distance_tile(A, B))
+
+    def _of(self, distances: FloatArray) -> FloatArray:
+        """Return the kernel from distances, which are overwritten."""
         assert self.rate is not None
-        distances = self._distance_tile(A, B)
-        distances *= -self.rate
+        rate = min(self.rate, float(np.finfo(distances.dtype).max))  # zero times infinity is NaN
+        with np.errstate(over="ignore"):  # exp(-inf) is 0
+            distances *= -rate
         return np.exp(distances, out=distances)
 
     def _diagonal(self, A: Embedded) -> FloatArray:
@@ -102,8 +192,8 @@ class Laplacian(_RadialEnsemble):
            [0.61, 1.  ]])
     """
 
-    def _with_constants(self, X: Rows) -> Self:
-        return replace(super()._with_constants(X), conditions=StumpSet.spanning(X))
+    def _with_constants(self, X: Rows, weight: FloatArray) -> Self:
+        return replace(super()._with_constants(X, weight), conditions=StumpSet.spanning(X))
 
     def _distance_tile(self, A: Embedded, B: Embedded) -> FloatArray:
         return l1_tile(A, B)
@@ -128,8 +218,9 @@ class Exponential(_RadialEnsemble):
            [0.61, 1.  ]])
     """
 
-    def _with_constants(self, X: Rows) -> Self:
-        return replace(super()._with_constants(X), conditions=PerceptronSet.spanning(X))
+    def _with_constants(self, X: Rows, weight: FloatArray) -> Self:
+        ball = PerceptronSet.spanning(X, weight=weight)
+        return replace(super()._with_constants(X, weight), conditions=ball)
 
     def _distance_tile(self, A: Embedded, B: Embedded) -> FloatArray:
         return l2_tile(A, B)
@@ -159,22 +250,62 @@ class Gaussian(Radial):
         return squared_l2_tile(A, B)
 
 
-def _inverse_mean_distance(distance: TileFunction, X: Rows) -> float:
-    """Return 1 over the mean distance between two different rows, 1 when all are equal.
+def _matrix(D: ArrayLike) -> Array:
+    matrix = np.asarray(D)
+    if matrix.ndim != 2 or matrix.dtype.kind not in "fiub":
+        raise ValueError(
+            f"D has shape {matrix.shape} and type {matrix.dtype}: give a matrix of distances"
+        )
+    return matrix
 
-    Of more than 2,000 rows a fixed random choice of 2,000 is taken, so that it costs no
-    more than linear time and is the same every time.
+
+def _place_beside(D: Array, out: FloatArray) -> FloatArray:
+    """Return where the matrix goes: over `D` number by number, or where `D` is not."""
+    check_place(out, D.shape)
+    same = (
+        D.__array_interface__["data"] == out.__array_interface__["data"]
+        and D.strides == out.strides
+        and D.dtype == out.dtype
+    )
+    if not same and np.may_share_memory(D, out):
+        raise ValueError("out shares memory with D: give D itself, or memory of its own")
+    return out
+
+
+def _inverse_mean_distance(distance: TileFunction, X: Rows, weight: FloatArray) -> float:
+    r"""Return 1 over the mean distance between two different rows, 1 when all are equal.
+
+    Weights are repetition: with n the sum of the weights,
+    :math:`\sum_{ij} w_i w_j d_{ij} / n(n-1)` is the mean over the pairs of copies, those of one
+    row at distance zero. Weights that sum to less than the number of rows are shares, and n is
+    the number of rows. For large n the mean is that of a sample, `_thinned`.
     """
-    n = X.shape[0]
-    if n > ROWS_FOR_SCALE:
-        chosen = np.random.default_rng(0).choice(n, ROWS_FOR_SCALE, replace=False)
-        X, n = X[np.sort(chosen)], ROWS_FOR_SCALE
-    if n == 1 or abs(X - X[[0] * n]).max() == 0.0:
+    X, weight = _thinned(X, weight)
+    if abs(X - X[[0] * X.shape[0]]).max() == 0.0:
         return 1.0
-    mean = fill_gram(distance, X).mean(dtype=np.float64) * n / (n - 1)
+    n, share = max(weight.sum(), float(len(weight))), weight / weight.sum()
+    mean = float(share @ fill_gram(distance, X) @ share) * n / (n - 1.0)
     if not 1.0 / LARGEST_FLOAT < mean < LARGEST_FLOAT:
         raise ValueError(
             f"gamma = 'scale': the mean distance of rows is {mean:.3g}, which a float cannot "
             "invert: scale the columns"
         )
-    return float(1.0 / mean)
+    return 1.0 / mean
+
+
+def _thinned(X: Rows, weight: FloatArray) -> tuple[Rows, FloatArray]:
+    """Return a sample of at most 2,000 rows and how often each was drawn.
+
+    The rows, each repeated by its weight, are numbered; of more than 2,000 numbers a random
+    choice is taken, the same every time. So it costs no more than linear time, and weights
+    that are whole numbers draw what repeated rows would. Other weights draw rows in
+    proportion, as if they were stretched to a whole sum.
+    """
+    ends = np.cumsum(weight)
+    n = min(max(round(ends[-1]), len(weight)), LARGEST_COUNT)
+    if n <= ROWS_FOR_SCALE:
+        return X, weight
+    chosen = np.random.default_rng(0).choice(n, ROWS_FOR_SCALE, replace=False)
+    middles = (chosen + 0.5) * (ends[-1] / n)
+    rows, times = np.unique(np.searchsorted(ends, middles), return_counts=True)
+    return X[rows], times.astype(np.float64)

@@ -21,8 +21,8 @@ class _OverStumps(Kernel):
 
     stump: Stump = field(default=Stump(), kw_only=True)
 
-    def bind(self, X: ArrayLike) -> Self:
-        return replace(self, stump=self.stump.bind(X))
+    def bind(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        return replace(self, stump=self.stump.bind(X, sample_weight))
 
     @property
     def n_features(self) -> int | None:
@@ -135,8 +135,8 @@ class DecisionTree(_OverStumps):
         super().__post_init__()
         check_positive("gamma", self.gamma)
 
-    def bind(self, X: ArrayLike) -> Self:
-        bound = super().bind(X)
+    def bind(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        bound = super().bind(X, sample_weight)
         if self.gamma * bound.stump.delta >= 1.0:
             raise ValueError(
                 f"gamma = {self.gamma!r}: give less than 1/Δ_S = {1.0 / bound.stump.delta:.4g}, or "
