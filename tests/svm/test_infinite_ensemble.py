@@ -1,26 +1,25 @@
 """Infinite ensembles as estimators: against scikit-learn, on weights, on bad input."""
 
-import pickle
-
 import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
-from sklearn.datasets import load_iris
+from sklearn.base import clone
+from sklearn.datasets import load_digits, load_iris
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.preprocessing import MinMaxScaler
 from sklearn.svm import SVC, SVR
 
-import kernsemble
 from kernsemble.datasets import make_threenorm, make_xor
+from kernsemble.exceptions import RowsOnDemandWarning
 from kernsemble.kernels import Laplacian, Perceptron, Stump
-from kernsemble.solvers import smo
+from kernsemble.solvers import smo, solve_dual
+from kernsemble.solvers.newton import Newton
 from kernsemble.svm import (
     InfiniteEnsembleClassifier,
-    InfiniteEnsembleClassifierCV,
     InfiniteEnsembleRegressor,
+    machine as machine_module,
 )
 
 X, y = make_threenorm(120, random_state=0)
@@ -49,7 +48,7 @@ def test_full_and_simplified_kernels_are_one_machine():
 
 def test_regression_is_that_of_libsvm():
     target = np.sin(X[:, 0]) + X[:, 1]
-    ours = InfiniteEnsembleRegressor("perceptron", C=1.0, tol=1e-6).fit(X, target)
+    ours = InfiniteEnsembleRegressor("perceptron", C=1.0, epsilon=0.1, tol=1e-6).fit(X, target)
     theirs = SVR(kernel=Perceptron().bind(A), C=1.0, tol=1e-6).fit(A, target)
     assert_allclose(ours.predict(Z), theirs.predict(B), atol=1e-3)
 
@@ -122,53 +121,12 @@ def test_an_interrupted_fit_goes_on_with_warm_start(monkeypatch):
 
     with monkeypatch.context() as patch:
         patch.setattr(smo, "ENTRIES_A_CALL", 0)
-        patch.setattr(smo, "newton_step", interrupted)
+        patch.setattr(Newton, "step", interrupted)
         with pytest.raises(KeyboardInterrupt, match="warm_start"):
             machine.fit(X, y)
     started = machine.objective_[0]
     assert started < 0
     assert machine.fit(X, y).objective_[0] < started
-
-
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_selection_is_that_of_a_grid_search(n_classes):
-    rows, classes = (A, y) if n_classes == 2 else load_iris(return_X_y=True)
-    Cs, cv = 2.0 ** np.arange(-7, 4, 2), StratifiedKFold(4, shuffle=True, random_state=0)
-    ours = InfiniteEnsembleClassifierCV("perceptron", Cs=Cs, cv=cv, scaling=None, tol=1e-5)
-    ours.fit(rows, classes)
-    K = Perceptron().bind(rows)(rows)
-    theirs = GridSearchCV(SVC(kernel="precomputed", tol=1e-5), {"C": Cs}, cv=cv).fit(K, classes)
-    expected = theirs.cv_results_["mean_test_score"]
-    assert_allclose(ours.cv_results_["mean_test_score"], expected, atol=1e-9)
-    assert theirs.best_params_["C"] == ours.C_
-    assert ours.best_score_ == pytest.approx(theirs.best_score_)
-
-
-def test_selection_among_kernels_and_scalings():
-    machine = InfiniteEnsembleClassifierCV(
-        [Stump(), "perceptron"], Cs=(0.1, 1.0), scaling=["range", "rank"], cv=3
-    ).fit(X, y)
-    results = machine.cv_results_
-    assert len(results["params"]) == 8
-    best = results["params"][int(np.argmax(results["mean_test_score"]))]
-    assert machine.best_score_ == results["mean_test_score"].max()
-    assert best["C"] == machine.C_
-    assert machine.scaling_.kind == best["scaling"]
-    assert set(results["rank_test_score"]) <= set(range(1, 9))
-
-
-def test_selection_by_another_score():
-    machine = InfiniteEnsembleClassifierCV(Cs=(0.1, 1.0), scoring="roc_auc", cv=3).fit(X, y)
-    assert 0.5 < machine.best_score_ <= 1.0
-
-
-def test_rows_that_do_not_count_do_not_score():
-    weight = np.ones(120)
-    weight[::3] = 0.0
-    wrong = np.where(weight > 0, y, -y)
-    machine = InfiniteEnsembleClassifierCV("perceptron", Cs=(1.0,), cv=StratifiedKFold(3))
-    honest = machine.fit(X, wrong, sample_weight=weight).best_score_
-    assert honest > machine.fit(X, wrong).best_score_ + 0.1
 
 
 def test_frames_keep_their_names():
@@ -183,15 +141,6 @@ def clone_and_predict(machine, rows):
     return InfiniteEnsembleClassifier(**machine.get_params()).fit(rows, y).predict(rows)
 
 
-def test_machines_survive_pickle_and_files(tmp_path):
-    for machine in (InfiniteEnsembleClassifierCV(Cs=(0.1, 1.0)), InfiniteEnsembleRegressor()):
-        machine.fit(X, y)
-        expected = machine.predict(Z)
-        assert_array_equal(pickle.loads(pickle.dumps(machine)).predict(Z), expected)
-        path = kernsemble.save(machine, tmp_path / "machine.skops")
-        assert_array_equal(kernsemble.load(path).predict(Z), expected)
-
-
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
@@ -201,6 +150,12 @@ def test_machines_survive_pickle_and_files(tmp_path):
         ({"max_iter": 0}, "max_iter = 0"),
         ({"scaling": "log"}, "scaling = 'log': give one of 'range'"),
         ({"kernel": "stumpp"}, "did you mean 'stump'"),
+        ({"multiclass": "pairs"}, "multiclass = 'pairs': give one of 'one-vs-one', 'one-vs-rest'"),
+        ({"decision_function_shape": "all"}, "decision_function_shape = 'all': give one of 'ovr'"),
+        (
+            {"decision_function_shape": "ovo", "multiclass": "one-vs-rest"},
+            "decision_function_shape = 'ovo' asks for the values of all pairs",
+        ),
     ],
 )
 def test_bad_settings_are_refused(settings, message):
@@ -208,13 +163,118 @@ def test_bad_settings_are_refused(settings, message):
         InfiniteEnsembleClassifier(**settings).fit(X, y)
 
 
-def test_bad_weights_and_grids_are_refused():
+def test_bad_epsilons_are_refused():
+    for epsilon in (-1.0, "auto", np.nan):
+        with pytest.raises(ValueError, match=f"epsilon = {epsilon!r}"):
+            InfiniteEnsembleRegressor(epsilon=epsilon).fit(X, y)
+
+
+def test_bad_weights_are_refused():
     for weight in (-np.ones(120), np.zeros(120), np.ones(3), np.full(120, np.nan)):
         with pytest.raises(ValueError, match="sample_weight"):
             InfiniteEnsembleClassifier().fit(X, y, sample_weight=weight)
-    with pytest.raises(ValueError, match="Cs is empty"):
-        InfiniteEnsembleClassifierCV(Cs=()).fit(X, y)
-    with pytest.raises(ValueError, match="Cs = -1"):
-        InfiniteEnsembleClassifierCV(Cs=(-1.0,)).fit(X, y)
-    with pytest.raises(ValueError, match="epsilon = -1"):
-        InfiniteEnsembleRegressor(epsilon=-1).fit(X, y)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_rows_on_demand_give_the_same_machines(n_classes):
+    rows = np.concatenate([X, Z])
+    classes = (rows[:, 0] + rows[:, 1] > 0).astype(int) + (n_classes == 3) * (rows[:, 2] > 0)
+    megabytes = 0.6 * 8 * len(rows) ** 2 / 2**20
+    machine = InfiniteEnsembleClassifier("perceptron", tol=1e-6)
+    expected = machine.fit(rows, classes)
+    with pytest.warns(RowsOnDemandWarning, match="cache_size"):
+        found = clone(machine).set_params(cache_size=megabytes).fit(rows, classes)
+    assert pytest.approx(expected.C_) == found.C_
+    assert_allclose(found.objective_, expected.objective_, rtol=1e-6)
+    assert_allclose(found.decision_function(rows), expected.decision_function(rows), atol=1e-3)
+
+
+def test_rows_are_asked_of_in_portions(monkeypatch):
+    for rows in (X, sparse.csr_array(X)):
+        machine = InfiniteEnsembleClassifier(C=0.1).fit(rows, y)
+        expected = machine.decision_function(rows)
+        with monkeypatch.context() as patch:
+            patch.setattr(machine_module, "NUMBERS_AT_ONCE", 7 * len(machine.support_))
+            assert_allclose(machine.decision_function(rows), expected)
+
+
+def test_one_class_is_refused():
+    with pytest.raises(ValueError, match="y holds one class only"):
+        InfiniteEnsembleClassifier().fit(X, np.ones(120))
+
+
+def test_what_is_no_number_is_refused():
+    for wrong in (np.nan, np.inf):
+        rows = X.copy()
+        rows[3, 4] = wrong
+        for machine in (InfiniteEnsembleClassifier(), InfiniteEnsembleRegressor()):
+            with pytest.raises(ValueError, match="Input X contains"):
+                machine.fit(rows, y)
+            with pytest.raises(ValueError, match="Input X contains"):
+                machine.fit(X, y).predict(rows)
+
+
+def test_the_duality_gap_bounds_what_is_left_to_gain():
+    best = InfiniteEnsembleClassifier(C=1.0, tol=1e-9).fit(X, y)
+    with pytest.warns(ConvergenceWarning):
+        stopped = InfiniteEnsembleClassifier(C=1.0, max_iter=30).fit(X, y)
+    assert stopped.duality_gap_[0] >= stopped.objective_[0] - best.objective_[0] > 1e-3
+    assert best.duality_gap_[0] < 1e-6
+
+
+def test_balanced_classes_are_those_of_repeated_rows():
+    times = np.where(y > 0, 3, 1)
+    machine = InfiniteEnsembleClassifier(C=0.1, class_weight="balanced", tol=1e-9)
+    weighted = machine.fit(X, y, sample_weight=times).decision_function(Z)
+    repeated = machine.fit(X.repeat(times, axis=0), y.repeat(times)).decision_function(Z)
+    assert_allclose(weighted, repeated, atol=1e-6)
+
+
+def test_the_unit_of_the_target_does_not_matter():
+    target = np.sin(X[:, 0]) + X[:, 1]
+    machine = InfiniteEnsembleRegressor()
+    expected = machine.fit(X, target).predict(Z)
+    for factor, shift in ((1000.0, 0.0), (1e-3, 5.0), (1e100, 0.0), (1e-100, 0.0)):
+        found = machine.fit(X, factor * target + shift).predict(Z)
+        assert_allclose((found - shift) / factor, expected, atol=1e-9)
+
+
+def test_a_target_of_one_number_is_that_number():
+    for number in (0.0, 0.1, 1e9):
+        machine = InfiniteEnsembleRegressor().fit(X, np.full(120, number))
+        assert_allclose(machine.predict(Z), number, rtol=1e-12)
+        assert machine.epsilon_ == 0.1
+
+
+def test_a_regression_goes_on_with_warm_start_in_any_unit():
+    target = 1000.0 * X[:, 0]
+    machine = InfiniteEnsembleRegressor(C=1e5, max_iter=10, warm_start=True)
+    with pytest.warns(ConvergenceWarning, match="max_iter = 10"):
+        machine.fit(X, target)
+    machine.set_params(max_iter=None).fit(X, target)
+    assert machine.fit(X, target).n_iter_ == 1  # nothing left to do
+
+
+def test_an_interrupt_ends_all_machines_and_keeps_what_they_reached(monkeypatch):
+    rows, digits = load_digits(n_class=5, return_X_y=True)
+    rows, digits = rows[:200], digits[:200]
+    machine = InfiniteEnsembleClassifier("perceptron", C=10.0, tol=1e-6, warm_start=True)
+    expected = machine.fit(rows, digits).objective_
+    fresh = clone(machine)
+    solved = []
+
+    def interrupted_third_time(*arguments, **settings):
+        solved.append(solve_dual(*arguments, **settings))
+        if len(solved) == 3:
+            raise KeyboardInterrupt
+        return solved[-1]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(machine_module, "solve_dual", interrupted_third_time)
+        patch.setattr(smo, "ENTRIES_A_CALL", 0)
+        with pytest.raises(KeyboardInterrupt, match="warm_start"):
+            fresh.fit(rows, digits)
+    reached = fresh.objective_
+    assert reached.shape == (10,)
+    assert (reached > expected + 1e-9).any()  # some were not finished
+    assert_allclose(fresh.fit(rows, digits).objective_, expected, rtol=1e-5)

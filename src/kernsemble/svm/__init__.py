@@ -1,13 +1,15 @@
 """Support vector machines that are infinite ensembles."""
 
+from kernsemble.svm.classifier_cv import InfiniteEnsembleClassifierCV
 from kernsemble.svm.infinite_ensemble import (
     InfiniteEnsembleClassifier,
     InfiniteEnsembleRegressor,
 )
-from kernsemble.svm.selection import InfiniteEnsembleClassifierCV
+from kernsemble.svm.regressor_cv import InfiniteEnsembleRegressorCV
 
 __all__ = [
     "InfiniteEnsembleClassifier",
     "InfiniteEnsembleClassifierCV",
     "InfiniteEnsembleRegressor",
+    "InfiniteEnsembleRegressorCV",
 ]

@@ -1,6 +1,5 @@
 """Algorithm 1 of Lin and Li: an SVM whose kernel embodies infinitely many hypotheses."""
 
-from itertools import combinations
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -11,12 +10,18 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from kernsemble._arguments import check_not_negative
-from kernsemble._threads import run
 from kernsemble._typing import FloatArray, IntArray, Rows
+from kernsemble._validation import read_weights
 from kernsemble.kernels import Kernel
-from kernsemble.solvers import Solution
-from kernsemble.svm.machine import Machine, read_weights
+from kernsemble.svm.comparison import compare
+from kernsemble.svm.machine import Machine
+from kernsemble.svm.memory import Budget
+from kernsemble.svm.multiclass import Multiclass, Shape, as_reduction, check_shape
+from kernsemble.svm.problem import Problem, TargetScale
+from kernsemble.svm.progress import Task, with_callbacks
 from kernsemble.svm.scaling import Kind
+
+SHARE_OF_SPREAD = 0.1  # that errors may have for free
 
 
 class InfiniteEnsembleClassifier(ClassifierMixin, Machine):
@@ -28,7 +33,7 @@ class InfiniteEnsembleClassifier(ClassifierMixin, Machine):
 
     over the hypotheses :math:`h_a` that the kernel embodies: every decision stump by
     default. It is solved through its dual, to optimality. More than two classes are decided
-    by a vote of machines for every pair of them.
+    by several such machines, on one kernel matrix.
 
     Parameters
     ----------
@@ -41,12 +46,22 @@ class InfiniteEnsembleClassifier(ClassifierMixin, Machine):
     scaling : {"range", "rank", "distinct"} or None, default="range"
         The scale on which features are compared, from the training rows: [−1, 1] as in the
         papers, their distribution function, or equal steps between neighbouring values.
+    multiclass : {"one-vs-one", "one-vs-rest"}, default="one-vs-one"
+        How more than two classes are decided: by the vote of a machine for every pair of
+        them, as in LIBSVM, or by the largest value of a machine for every class.
+    decision_function_shape : {"ovr", "ovo"}, default="ovr"
+        Whether `decision_function` tells a number for every class or, as it is for
+        one-vs-one, for every pair of them. With two classes it tells one number in any case.
     class_weight : dict, "balanced" or None, default=None
         What multiplies C for each class.
     tol : float, default=1e-3
         The violation of the optimality conditions to stop at.
     max_iter : int or None, default=None
         At most so many steps a machine.
+    cache_size : float or None, default=None
+        The megabytes that kernel matrices may take, half of the machine's memory by default.
+        Rows of a matrix that does not fit are computed when they are needed, and a warning
+        says so.
     warm_start : bool, default=False
         Whether `fit` goes on from the coefficients of the last one on as many rows; an
         interrupted fit leaves those it had reached.
@@ -63,10 +78,13 @@ class InfiniteEnsembleClassifier(ClassifierMixin, Machine):
         The scaling of the training rows.
     support_, support_vectors_ : arrays
         The rows with a coefficient in some machine.
+    reduction_ : Reduction
+        Which classes are on the sides of each machine.
     dual_coef_ : array of shape (n_machines, n_support)
         The signed coefficients :math:`\beta`.
-    intercept_, objective_ : arrays of shape (n_machines,)
-        The bias and the dual objective of each machine.
+    intercept_, objective_, duality_gap_ : arrays of shape (n_machines,)
+        The bias and the dual objective of each machine, and by how much the primal one may
+        still be too large.
     n_iter_ : int
         The steps of the machine that took most.
     n_features_in_, feature_names_in_
@@ -87,19 +105,26 @@ class InfiniteEnsembleClassifier(ClassifierMixin, Machine):
         kernel: str | Kernel = "stump",
         C: float | Literal["scale"] = "scale",
         scaling: Kind | None = "range",
+        multiclass: Multiclass = "one-vs-one",
+        decision_function_shape: Shape = "ovr",
         class_weight: dict[Any, float] | Literal["balanced"] | None = None,
         tol: float = 1e-3,
         max_iter: int | None = None,
+        cache_size: float | None = None,
         warm_start: bool = False,
     ) -> None:
         self.kernel = kernel
         self.C = C
         self.scaling = scaling
+        self.multiclass = multiclass
+        self.decision_function_shape = decision_function_shape
         self.class_weight = class_weight
         self.tol = tol
         self.max_iter = max_iter
+        self.cache_size = cache_size
         self.warm_start = warm_start
 
+    @with_callbacks
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Find the ensemble.
 
@@ -117,11 +142,18 @@ class InfiniteEnsembleClassifier(ClassifierMixin, Machine):
         self
         """
         self._check_settings()
-        X, codes, counts, weight = self._read(X, y, sample_weight)
-        K = self._gram(X, counts, self.kernel, self.scaling)
-        self.C_ = self._penalty(K, counts)
-        self._fit_pairs(X, K, codes, weight)
+        rows, codes, counts, weight = self._read(X, y, sample_weight)
+        problems = self._problems(codes, weight)
+        budget = Budget.of(self.cache_size)
+        with Task.of_fit(self, len(problems), X, y, sample_weight) as task:
+            comparison = compare(rows, counts, self.kernel, self.scaling, budget)
+            self.C_ = self._penalty(comparison.K, counts)
+            self._fit_machines(rows, comparison, problems, task)
         return self
+
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        check_shape(self.decision_function_shape, self.multiclass)
 
     def _read(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None
@@ -134,45 +166,38 @@ class InfiniteEnsembleClassifier(ClassifierMixin, Machine):
             raise ValueError(
                 f"y holds one class only, {self.classes_[0]!r}: give examples of two or more"
             )
+        self.reduction_ = as_reduction(self.multiclass, len(self.classes_))
         counts = read_weights(sample_weight, X.shape[0])
-        return X, codes, counts, counts * compute_sample_weight(self.class_weight, y)
+        return X, codes, counts, counts * self._factors(y, codes, counts)
 
-    def _fit_pairs(self, X: Rows, K: FloatArray, codes: IntArray, weight: FloatArray) -> None:
-        """Fit one machine for each pair of classes, each on its own rows."""
-        pairs = list(combinations(range(len(self.classes_)), 2))
-        before = self._before(len(pairs), X.shape[0])
+    def _factors(self, y: Any, codes: IntArray, counts: FloatArray) -> FloatArray:
+        """Return what class weights multiply the penalty of each row by."""
+        if self.class_weight != "balanced":
+            return compute_sample_weight(self.class_weight, y)
+        totals = np.bincount(codes, counts)
+        n_present = np.count_nonzero(totals)
+        return (counts.sum() / n_present / np.where(totals > 0.0, totals, np.inf))[codes]
 
-        def work(machine: int) -> tuple[IntArray, Solution]:
-            signs = pair_signs(codes, *pairs[machine])
-            rows = np.flatnonzero(signs)
-            bounds = weight[rows] * signs[rows]
-            last = before[machine]
-            return rows, self._solve(
-                K if len(pairs) == 1 else K[np.ix_(rows, rows)],
-                signs[rows],
-                np.minimum(0.0, bounds),
-                np.maximum(0.0, bounds),
-                None if last is None else last[rows],
-            )
-
-        found = run(work, range(len(pairs)))
-        beta = np.zeros((len(pairs), X.shape[0]))
-        for coefficients, (rows, solution) in zip(beta, found, strict=True):
-            coefficients[rows] = solution.beta
-        self._store(X, beta, [solution for _, solution in found])
+    def _problems(self, codes: IntArray, weight: FloatArray) -> list[Problem]:
+        machines = range(self.reduction_.n_machines)
+        return [Problem.of_sides(self.reduction_.signs(codes, each), weight) for each in machines]
 
     def decision_function(self, X: ArrayLike) -> FloatArray:
         """Return the vote of the ensemble at each row; with several classes, one for each.
 
-        With more than two classes it is the number of pairs that a class wins, and less
-        than a half for how clearly.
+        With more than two classes and one-vs-one it is the number of pairs that a class
+        wins, and less than a half for how clearly; or, if `decision_function_shape` is "ovo",
+        the vote for each pair, in which positive numbers are for the first of the two.
         """
-        return decide(self._values(X), len(self.classes_))
+        values = self._values(X)
+        if self.decision_function_shape == "ovo" and len(self.classes_) > 2:
+            return values
+        return self.reduction_.decisions(values)
 
     def predict(self, X: ArrayLike) -> Any:
         """Return the class of each row."""
-        decision = self.decision_function(X)
-        return choose(self.classes_, decision)
+        values = self._values(X)
+        return self.classes_[self.reduction_.winners(values)]
 
 
 class InfiniteEnsembleRegressor(RegressorMixin, Machine):
@@ -184,23 +209,39 @@ class InfiniteEnsembleRegressor(RegressorMixin, Machine):
 
     Parameters
     ----------
-    kernel, C, scaling, tol, max_iter, warm_start
+    kernel, scaling, max_iter, cache_size, warm_start
         As for `InfiniteEnsembleClassifier`.
-    epsilon : float, default=0.1
-        Errors up to this do not count.
+    C : float or "scale", default="scale"
+        How much errors count against the size of the weights, in units of y; "scale" is the
+        standard deviation of y over the mean distance of training rows.
+    epsilon : float or "scale", default="scale"
+        Errors up to this do not count, in units of y; "scale" is a tenth of the standard
+        deviation of y.
+    tol : float, default=1e-3
+        The violation of the optimality conditions to stop at, in standard deviations of y.
 
     Attributes
     ----------
-    kernel_, C_, scaling_, support_, support_vectors_, dual_coef_, intercept_, objective_, n_iter_
+    C_, epsilon_ : floats
+        The numbers that C and epsilon stand for.
+    kernel_, scaling_, support_, support_vectors_, dual_coef_, intercept_, objective_
         As for `InfiniteEnsembleClassifier`.
+    duality_gap_, n_iter_, n_features_in_, feature_names_in_
+        As for `InfiniteEnsembleClassifier`.
+
+    Notes
+    -----
+    With the defaults the unit of y does not matter: y in thousands gives the same predictions,
+    in thousands.
 
     Examples
     --------
     >>> import numpy as np
     >>> from kernsemble.svm import InfiniteEnsembleRegressor
     >>> X = np.linspace(0, 6, 100)[:, np.newaxis]
-    >>> InfiniteEnsembleRegressor(C=10.0).fit(X, np.sin(X.ravel())).score(X, np.sin(X.ravel()))
-    0.98...
+    >>> y = np.sin(X.ravel())
+    >>> InfiniteEnsembleRegressor(C=10.0).fit(X, y).score(X, y)
+    0.992
     """
 
     def __init__(
@@ -208,9 +249,10 @@ class InfiniteEnsembleRegressor(RegressorMixin, Machine):
         kernel: str | Kernel = "stump",
         C: float | Literal["scale"] = "scale",
         scaling: Kind | None = "range",
-        epsilon: float = 0.1,
+        epsilon: float | Literal["scale"] = "scale",
         tol: float = 1e-3,
         max_iter: int | None = None,
+        cache_size: float | None = None,
         warm_start: bool = False,
     ) -> None:
         self.kernel = kernel
@@ -219,8 +261,10 @@ class InfiniteEnsembleRegressor(RegressorMixin, Machine):
         self.epsilon = epsilon
         self.tol = tol
         self.max_iter = max_iter
+        self.cache_size = cache_size
         self.warm_start = warm_start
 
+    @with_callbacks
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Find the ensemble.
 
@@ -238,49 +282,33 @@ class InfiniteEnsembleRegressor(RegressorMixin, Machine):
         self
         """
         self._check_settings()
-        check_not_negative("epsilon", self.epsilon)
+        rows, target, weight = self._read(X, y, sample_weight)
+        scale = TargetScale.of(target, weight)
+        self.epsilon_ = self._width(scale.spread)
+        problem = Problem.of_numbers(target, weight, self.epsilon_ / scale.spread, scale)
+        budget = Budget.of(self.cache_size)
+        with Task.of_fit(self, 1, X, y, sample_weight) as task:
+            comparison = compare(rows, weight, self.kernel, self.scaling, budget)
+            self.C_ = self._penalty(comparison.K, weight, scale.spread)
+            self._fit_machines(rows, comparison, [problem], task)
+        return self
+
+    def _read(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None
+    ) -> tuple[Rows, FloatArray, FloatArray]:
+        """Return rows, their numbers, and how often they count."""
         X, y = validate_data(
             self, X, y, accept_sparse="csr", dtype=(np.float64, np.float32), y_numeric=True
         )
-        target = np.asarray(y, dtype=np.float64)
-        weight = read_weights(sample_weight, X.shape[0])
-        K = self._gram(X, weight, self.kernel, self.scaling)
-        self.C_ = self._penalty(K, weight)
-        (before,) = self._before(1, X.shape[0])
-        solution = self._solve(K, target, -weight, weight, before, float(self.epsilon))
-        self._store(X, solution.beta[np.newaxis], [solution])
-        return self
+        return X, np.asarray(y, dtype=np.float64), read_weights(sample_weight, X.shape[0])
+
+    def _width(self, spread: float) -> float:
+        """Return the number that epsilon stands for, where the target has that spread."""
+        if self.epsilon == "scale":
+            return SHARE_OF_SPREAD * spread
+        check_not_negative("epsilon", self.epsilon)
+        return float(self.epsilon)
 
     def predict(self, X: ArrayLike) -> FloatArray:
         """Return the value of the ensemble at each row."""
         return self._values(X)[:, 0]
-
-
-def pair_signs(codes: IntArray, negative: int, positive: int) -> FloatArray:
-    """Return −1 and +1 for the rows of two classes, 0 for those of others."""
-    return (codes == positive).astype(np.float64) - (codes == negative)
-
-
-def choose(classes: Any, decision: FloatArray) -> Any:
-    """Return the classes that decision values stand for."""
-    return classes[(decision > 0).astype(int) if decision.ndim == 1 else decision.argmax(axis=1)]
-
-
-def decide(values: FloatArray, n_classes: int) -> FloatArray:
-    """Return decision values from the values of the machines of all pairs of classes.
-
-    For more than two classes: the pairs that each wins, and less than a half for how
-    clearly.
-    """
-    if n_classes == 2:
-        return values[:, 0]
-    votes = np.zeros((len(values), n_classes))
-    clarity = np.zeros_like(votes)
-    for column, (negative, positive) in zip(
-        values.T, combinations(range(n_classes), 2), strict=True
-    ):
-        votes[:, positive] += column > 0
-        votes[:, negative] += column <= 0
-        clarity[:, positive] += column
-        clarity[:, negative] -= column
-    return votes + clarity / (2.0 * (np.abs(clarity) + 1.0) + 1.0)

@@ -1,6 +1,7 @@
-"""What machines for classes and for numbers share: rows, kernel, solutions, values."""
+"""What machines for classes and for numbers share: how they are solved, kept and asked."""
 
 import warnings
+from threading import Event
 from typing import Any, Literal
 
 import numpy as np
@@ -10,14 +11,22 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kernsemble._arguments import check_count, check_positive
+from kernsemble._threads import run
 from kernsemble._typing import FloatArray, Rows
-from kernsemble.kernels import Kernel, as_kernel
+from kernsemble.kernels import Kernel
 from kernsemble.solvers import Solution, Status, solve_dual
 from kernsemble.solvers.folds import bounds_at
-from kernsemble.svm.scaling import FeatureScaling, Kind
+from kernsemble.solvers.matrix import Matrix, RowsOnDemand, as_matrix
+from kernsemble.solvers.smo import Watch
+from kernsemble.svm.comparison import Comparison
+from kernsemble.svm.problem import Problem
+from kernsemble.svm.progress import CallbackSupportMixin, Task
+from kernsemble.svm.scaling import Kind
+
+NUMBERS_AT_ONCE = 20_000_000  # of the matrix between rows that are asked of and those known
 
 
-class Machine(BaseEstimator):
+class Machine(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc,valid-type]
     """A support vector machine, or several on the same rows."""
 
     kernel: str | Kernel
@@ -25,6 +34,7 @@ class Machine(BaseEstimator):
     scaling: Kind | None
     tol: float
     max_iter: int | None
+    cache_size: float | None
     warm_start: bool
 
     def __sklearn_tags__(self) -> Any:
@@ -37,45 +47,83 @@ class Machine(BaseEstimator):
         if self.max_iter is not None:
             check_count("max_iter", self.max_iter)
 
-    def _gram(
-        self, X: Rows, counts: FloatArray, kernel: str | Kernel, scaling: Kind | None
-    ) -> FloatArray:
-        """Bind scaling and kernel to the rows that count, and return the matrix of all."""
-        self.scaling_ = FeatureScaling.of(X, scaling, counts)
-        scaled = self.scaling_.transform(X)
-        self.kernel_ = as_kernel(kernel).bind(scaled[counts > 0.0])
-        K: FloatArray = self.kernel_(scaled)
-        return K
-
-    def _penalty(self, K: FloatArray, counts: FloatArray) -> float:
-        """Return the number that C stands for."""
+    def _penalty(self, K: FloatArray | Matrix, counts: FloatArray, spread: float = 1.0) -> float:
+        """Return the number that C stands for, where targets have that spread."""
         if self.C == "scale":
-            return _inverse_mean_distance(K, counts)
+            return spread * _inverse_mean_distance(as_matrix(K), counts)
         if np.inf != self.C:
             check_positive("C", self.C)
         return float(self.C)
 
+    def _fit_machines(
+        self, X: Rows, comparison: Comparison, problems: list[Problem], task: Task
+    ) -> None:
+        """Solve all problems, from where the last fit ended if it is to go on, and keep it.
+
+        An interrupt ends all machines where they are, and what they had reached is kept.
+        """
+        self.scaling_, self.kernel_ = comparison.scaling, comparison.kernel
+        matrix, before = as_matrix(comparison.K), self._before(len(problems), X.shape[0])
+        beta = np.zeros((len(problems), X.shape[0]))
+        found: dict[int, Solution] = {}
+        stop = Event()
+
+        def watch(n_iter: int, violation: float) -> None:  # noqa: ARG001
+            if stop.is_set():
+                raise KeyboardInterrupt
+
+        def solve(place: int) -> None:
+            rows = problems[place].rows
+            part = matrix if len(rows) == len(beta.T) else matrix.among(rows)
+            last = None if before is None else before[place, rows]
+            solution = self._solve(part, problems[place].among(rows), last, watch)
+            beta[place, rows], found[place] = solution.beta, solution
+            if solution.status is Status.INTERRUPTED:
+                stop.set()
+
+        def work(place: int) -> None:
+            with task.part("machine", place):
+                solve(place)
+
+        places = range(len(problems))
+        try:
+            if isinstance(matrix, RowsOnDemand):  # computed by all threads
+                for place in places:
+                    work(place)
+            else:
+                run(work, places, on_error=stop.set)
+        except KeyboardInterrupt:
+            stop.set()
+            for place in places:
+                if place not in found:
+                    solve(place)
+        self._store(X, beta, [found[place] for place in places])
+        if stop.is_set():
+            raise KeyboardInterrupt(Status.INTERRUPTED.value)
+
     def _solve(
         self,
-        K: FloatArray,
-        p: FloatArray,
-        low: FloatArray,
-        high: FloatArray,
+        matrix: Matrix,
+        problem: Problem,
         before: FloatArray | None,
-        epsilon: float = 0.0,
+        watch: Watch,
     ) -> Solution:
-        lower, upper = bounds_at(self.C_, low), bounds_at(self.C_, high)
-        start = _start(before, K, p, lower, upper)
-        return solve_dual(
-            K,
-            p,
+        """Return the solution of a problem, from coefficients on if there are any."""
+        C = self.C_ / problem.scale.spread
+        lower, upper = bounds_at(C, problem.low), bounds_at(C, problem.high)
+        start = None if before is None else before / problem.scale.spread
+        found = solve_dual(
+            matrix,
+            problem.p,
             lower,
             upper,
-            epsilon=epsilon,
+            epsilon=problem.epsilon,
             tol=self.tol,
             max_iter=self.max_iter,
-            start=start,
+            start=None if start is None else _start(start, matrix, problem.p, lower, upper),
+            watch=watch,
         )
+        return problem.scale.solution(found)
 
     def _store(self, X: Rows, beta: FloatArray, solutions: list[Solution]) -> None:
         """Keep what the solutions say, a row of `beta` for each, and tell how they ended."""
@@ -85,10 +133,9 @@ class Machine(BaseEstimator):
         self.intercept_ = np.array([each.bias for each in solutions])
         self.n_iter_ = max(max(each.n_iter for each in solutions), 1)
         self.objective_ = np.array([each.objective for each in solutions])
-        self._beta = beta
+        self.duality_gap_ = np.array([each.gap for each in solutions])
+        self._n_rows = X.shape[0]
         statuses = {each.status for each in solutions}
-        if Status.INTERRUPTED in statuses:
-            raise KeyboardInterrupt(Status.INTERRUPTED.value)
         if Status.UNBOUNDED in statuses:
             raise ValueError(f"C = {self.C_}: {Status.UNBOUNDED.value}")
         if Status.STOPPED in statuses:
@@ -108,46 +155,40 @@ class Machine(BaseEstimator):
         )
         if len(self.support_) == 0:
             return np.tile(self.intercept_, (rows.shape[0], 1))
-        K = self.kernel_(
-            self.scaling_.transform(rows), self.scaling_.transform(self.support_vectors_)
-        )
-        return K @ self.dual_coef_.T + self.intercept_
+        known = self.scaling_.transform(self.support_vectors_)
+        height = max(NUMBERS_AT_ONCE // len(self.support_), 1)
+        values = np.empty((rows.shape[0], len(self.intercept_)))
+        for start in range(0, rows.shape[0], height):
+            span = slice(start, start + height)
+            K = self.kernel_(self.scaling_.transform(rows[span]), known)
+            values[span] = K @ self.dual_coef_.T + self.intercept_
+        return values
 
-    def _before(self, n_machines: int, n_rows: int) -> list[FloatArray | None]:
-        """Return the coefficients to go on from, None for each machine that starts anew."""
-        beta = getattr(self, "_beta", None) if self.warm_start else None
-        if beta is None or beta.shape != (n_machines, n_rows):
-            return [None] * n_machines
-        return list(beta)
+    def _before(self, n_machines: int, n_rows: int) -> FloatArray | None:
+        """Return the coefficients of the last fit, None where this one starts anew."""
+        if not self.warm_start or getattr(self, "_n_rows", None) != n_rows:
+            return None
+        if len(self.dual_coef_) != n_machines:
+            return None
+        beta = np.zeros((n_machines, n_rows))
+        beta[:, self.support_] = self.dual_coef_
+        return beta
 
 
-def _inverse_mean_distance(K: FloatArray, weight: FloatArray) -> float:
+def _inverse_mean_distance(matrix: Matrix, weight: FloatArray) -> float:
     """Return 1 over the mean of (K_ii + K_jj)/2 − K_ij, rows counted by weight."""
-    total = float(weight.sum())
-    distance = float(np.diagonal(K) @ weight) / total - float(weight @ K @ weight) / total**2
+    share = weight / weight.sum()
+    values = matrix.times(np.arange(len(share)), share)
+    distance = float(share @ (matrix.diagonal - values))
     return 1.0 / distance if distance > 0.0 else 1.0
 
 
-def read_weights(sample_weight: ArrayLike | None, n: int) -> FloatArray:
-    """Return how often each row counts, checked."""
-    weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-    if weight.ndim == 0:
-        weight = np.full(n, float(weight))
-    if weight.shape != (n,) or not np.isfinite(weight).all() or (weight < 0).any():
-        raise ValueError(
-            f"sample_weight must hold {n} numbers, one for each row, none of them negative or NaN"
-        )
-    if not weight.any():
-        raise ValueError("sample_weight is zero for every row: at least one must count")
-    return weight
-
-
 def _start(
-    beta: FloatArray | None, K: FloatArray, p: FloatArray, lower: FloatArray, upper: FloatArray
+    beta: FloatArray, matrix: Matrix, p: FloatArray, lower: FloatArray, upper: FloatArray
 ) -> Solution | None:
     """Return coefficients as a start, unless the bounds or the sum no longer allow them."""
-    if beta is None or (beta < lower).any() or (beta > upper).any():
+    within = np.clip(beta, lower, upper)
+    slack = 1e-9 * max(float(np.abs(beta).sum()), 1.0)
+    if np.abs(within - beta).max() > slack or abs(within.sum()) > slack:
         return None
-    if abs(beta.sum()) > 1e-9 * max(float(np.abs(beta).sum()), 1.0):
-        return None
-    return Solution(beta, 0.0, p - K @ beta, np.nan, np.inf, 0, Status.STOPPED)
+    return Solution.to_start_from(within, p - matrix.times(np.flatnonzero(within), within))

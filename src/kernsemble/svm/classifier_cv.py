@@ -1,0 +1,187 @@
+"""An infinite ensemble for classes that chooses its settings and tells probabilities."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.metaestimators import available_if
+
+from kernsemble._typing import FloatArray
+from kernsemble.kernels import Kernel
+from kernsemble.svm.calibration import Calibration, Kind as CurveKind, check_calibration
+from kernsemble.svm.cross_validation import ForeseenClasses, share_right
+from kernsemble.svm.infinite_ensemble import InfiniteEnsembleClassifier
+from kernsemble.svm.multiclass import Multiclass, Shape
+from kernsemble.svm.progress import Task, with_callbacks
+from kernsemble.svm.scaling import Kind
+from kernsemble.svm.selection import PAPERS_GRID, Selection, Variant
+from kernsemble.svm.splits import check_classes, read_splits
+
+
+def _tells_probabilities(machine: "InfiniteEnsembleClassifierCV") -> bool:
+    if machine.calibration is None:
+        raise AttributeError(
+            "calibration = None: give 'sigmoid' or 'isotonic', and fit again, to have probabilities"
+        )
+    return True
+
+
+class InfiniteEnsembleClassifierCV(Selection, InfiniteEnsembleClassifier):
+    r"""An infinite ensemble whose C is chosen by cross-validation on one kernel matrix.
+
+    Every C and every fold is solved on the matrix of the whole sample: nothing is copied,
+    each C starts from the solution before it, and the folds share the cores. The constants
+    of the kernel and of the scaling come from all training rows, as in the papers, which
+    scale the data first. Of equally good settings the smallest C is taken, and the kernel
+    that was named first.
+
+    What the machines of the folds said of the rows that they did not know calibrates
+    probabilities, without another fit.
+
+    Parameters
+    ----------
+    kernel : str, Kernel or list of those, default="stump"
+        What the ensemble is made of, or the choices. Radial kernels that differ in gamma
+        only share their distances.
+    Cs : sequence of float, default=(2**-17, 2**-15, ..., 2**3)
+        The values of C to choose from; the default is the papers'.
+    cv : int, splitter or iterable, default=5
+        The folds, as everywhere in scikit-learn; for groups give the pairs of indices,
+        ``list(GroupKFold().split(X, y, groups))``.
+    scoring : str, callable or None, default=None
+        What is best, as everywhere in scikit-learn, from decision values or classes; None
+        is the share of right classes.
+    calibration : {"sigmoid", "isotonic"} or None, default="sigmoid"
+        How the value of a machine becomes a probability: by Platt's sigmoid, or by any curve
+        that never falls, which needs many rows. None for none.
+    scaling : {"range", "rank", "distinct"}, None or list of those, default="range"
+        The scale on which features are compared, or the choices.
+    multiclass, decision_function_shape, class_weight, tol, max_iter, cache_size
+        As for `InfiniteEnsembleClassifier`.
+
+    Attributes
+    ----------
+    C_, kernel_, scaling_
+        What was chosen, the last two bound to all training rows.
+    best_score_ : float
+        The mean score of the choice over the folds.
+    best_params_, best_index_ : dict, int
+        The choice as it was given, and its place in `cv_results_`.
+    cv_results_ : dict
+        All scores, in the form of scikit-learn's GridSearchCV; but no times, since the
+        problems of a path share theirs.
+    calibration_ : Calibration
+        The curve of each machine; None if `calibration` is.
+    classes_, reduction_, support_, support_vectors_, dual_coef_, intercept_, objective_
+        As for `InfiniteEnsembleClassifier`.
+    duality_gap_, n_iter_, n_features_in_, feature_names_in_
+        As for `InfiniteEnsembleClassifier`.
+
+    Examples
+    --------
+    >>> from kernsemble.datasets import make_threenorm
+    >>> from kernsemble.svm import InfiniteEnsembleClassifierCV
+    >>> X, y = make_threenorm(300, random_state=0)
+    >>> X_test, y_test = make_threenorm(3000, random_state=1)
+    >>> machine = InfiniteEnsembleClassifierCV(["stump", "perceptron"]).fit(X, y)
+    >>> machine.kernel_, machine.C_
+    (Perceptron().bind(X), 0.5)
+    >>> machine.score(X_test, y_test)
+    0.860
+    >>> machine.predict_proba(X_test[:2])
+    array([[0.990, 0.010],
+           [0.003, 0.997]])
+    """
+
+    def __init__(
+        self,
+        kernel: str | Kernel | Sequence[str | Kernel] = "stump",
+        Cs: Sequence[float] = PAPERS_GRID,
+        cv: Any = 5,
+        scoring: Any = None,
+        calibration: CurveKind | None = "sigmoid",
+        scaling: Kind | Sequence[Kind | None] | None = "range",
+        multiclass: Multiclass = "one-vs-one",
+        decision_function_shape: Shape = "ovr",
+        class_weight: dict[Any, float] | Literal["balanced"] | None = None,
+        tol: float = 1e-3,
+        max_iter: int | None = None,
+        cache_size: float | None = None,
+    ) -> None:
+        self.kernel = kernel  # type: ignore[assignment]
+        self.Cs = Cs
+        self.cv = cv
+        self.scoring = scoring
+        self.calibration = calibration
+        self.scaling = scaling  # type: ignore[assignment]
+        self.multiclass = multiclass
+        self.decision_function_shape = decision_function_shape
+        self.class_weight = class_weight
+        self.tol = tol
+        self.max_iter = max_iter
+        self.cache_size = cache_size
+
+    @with_callbacks
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Choose, then find the ensemble on all rows.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n, n_features)
+            Rows.
+        y : array-like of shape (n,)
+            Their classes.
+        sample_weight : array-like of shape (n,), optional
+            How often each row counts in the machines, in the scores and in the calibration;
+            zero is absence.
+
+        Returns
+        -------
+        self
+        """
+        self._check_settings()
+        rows, codes, counts, weight = self._read(X, y, sample_weight)
+        labels = self.classes_[codes]
+        splits = read_splits(self.cv, X, labels, counts, is_classifier=True)
+        check_classes(splits, codes, counts, self.classes_)
+        validation = self._validation(
+            rows,
+            labels,
+            counts,
+            splits,
+            share_right,
+            partial(ForeseenClasses, self.classes_, self.reduction_),
+        )
+        variant = Variant({}, self._problems(codes, weight))
+        with Task.of_fit(self, 2, X, y, sample_weight) as task:
+            choice = self._fit_best(validation, [variant], task)
+            self.calibration_ = self.calibration and Calibration.of(
+                self.calibration,
+                self.reduction_,
+                choice.values,
+                codes[validation.tested],
+                counts[validation.tested],
+            )
+        return self
+
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        check_calibration(self.calibration)
+
+    @available_if(_tells_probabilities)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: ArrayLike) -> FloatArray:
+        """Return the probability of each class at each row.
+
+        The largest is that of the class which `predict` returns. Where the curves contradict
+        the choice, the classes that they put above it share their probability with it.
+        """
+        values = self._values(X)
+        assert self.calibration_ is not None
+        return self.calibration_.probabilities(values)
+
+    @available_if(_tells_probabilities)  # type: ignore[untyped-decorator]
+    def predict_log_proba(self, X: ArrayLike) -> FloatArray:
+        """Return the logarithm of the probability of each class at each row."""
+        return np.log(self.predict_proba(X))

@@ -1,0 +1,73 @@
+"""How rows are compared: a scaling and a kernel bound to them, and the matrix between them."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from kernsemble._typing import FloatArray, Rows
+from kernsemble.kernels import Kernel, as_kernel
+from kernsemble.kernels.radial import Radial
+from kernsemble.solvers.matrix import Matrix
+from kernsemble.svm.memory import Budget
+from kernsemble.svm.scaling import FeatureScaling, Kind
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """A scaling, a kernel bound to scaled rows, and the matrix between these."""
+
+    scaling: FeatureScaling
+    kernel: Kernel
+    K: FloatArray | Matrix
+
+
+def compare(
+    X: Rows, counts: FloatArray, kernel: str | Kernel, scaling: Kind | None, budget: Budget
+) -> Comparison:
+    """Bind a scaling and a kernel to rows that count so often, and compare the rows."""
+    ((_, comparison),) = compare_all(X, counts, [kernel], [scaling], budget)
+    return comparison
+
+
+def compare_all(
+    X: Rows,
+    counts: FloatArray,
+    kernels: Sequence[str | Kernel],
+    scalings: Sequence[Kind | None],
+    budget: Budget,
+) -> Iterator[tuple[tuple[int, int], Comparison]]:
+    """Yield every kernel with every scaling, behind their places in the lists.
+
+    Kernels of one distance come one after another and share its matrix, so the order is not
+    that of the lists. A matrix holds until the next is asked for, which may overwrite it.
+    """
+    asked = [as_kernel(kernel) for kernel in kernels]
+    families = [list(group) for _, group in groupby(sorted(enumerate(asked), key=_family), _family)]
+    for column, kind in enumerate(scalings):
+        scaling = FeatureScaling.of(X, kind, counts)
+        rows = scaling.transform(X)
+        for family in families:
+            bound = [(place, kernel.bind(rows, counts)) for place, kernel in family]
+            for place, kernel, K in _matrices(bound, rows, budget):
+                yield (place, column), Comparison(scaling, kernel, K)
+
+
+def _family(numbered: tuple[int, Kernel]) -> str:
+    """Return what kernels of one distance have in common."""
+    _, kernel = numbered
+    kind = type(kernel)
+    return f"{kind.__module__}.{kind.__qualname__}" if isinstance(kernel, Radial) else ""
+
+
+def _matrices(
+    family: list[tuple[int, Kernel]], rows: Rows, budget: Budget
+) -> Iterator[tuple[int, Kernel, FloatArray | Matrix]]:
+    """Yield the matrices of kernels, from their distances if these are the same and fit in."""
+    D, K = None, None
+    for place, kernel in family:
+        if isinstance(kernel, Radial) and len(family) > 1 and budget.holds(rows, n_matrices=2):
+            D = kernel.distances(rows) if D is None else D
+            K = kernel.from_distances(D, K)
+            yield place, kernel, K
+        else:
+            yield place, kernel, budget.matrix(kernel, rows)

@@ -1,0 +1,136 @@
+"""What held-out rows say of a setting: every C and every fold on one kernel matrix."""
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
+
+from kernsemble._typing import FloatArray, IntArray, Rows
+from kernsemble.solvers import Fold, Status, solve_folds
+from kernsemble.solvers.matrix import Matrix
+from kernsemble.svm.multiclass import Reduction
+from kernsemble.svm.problem import Problem
+from kernsemble.svm.splits import Split
+
+
+class ForeseenClasses(ClassifierMixin, BaseEstimator):
+    """What machines said of the classes of held-out rows, in the form that scorers ask."""
+
+    def __init__(self, classes: Any, reduction: Reduction, values: FloatArray) -> None:
+        self.classes, self.reduction, self.values = classes, reduction, values
+        self.classes_ = classes
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:  # noqa: ARG002
+        return self
+
+    def decision_function(self, X: ArrayLike) -> FloatArray:  # noqa: ARG002
+        return self.reduction.decisions(self.values)
+
+    def predict(self, X: ArrayLike) -> Any:  # noqa: ARG002
+        return self.classes_[self.reduction.winners(self.values)]
+
+
+def share_right(
+    foreseen: ForeseenClasses, X: Rows, y: Any, sample_weight: FloatArray | None = None
+) -> float:
+    """Return scikit-learn's accuracy, without checks that take longer than small machines."""
+    return float(np.average(foreseen.predict(X) == y, weights=sample_weight))
+
+
+class ForeseenNumbers(RegressorMixin, BaseEstimator):
+    """What a machine said of the numbers of held-out rows, in the form that scorers ask."""
+
+    def __init__(self, values: FloatArray) -> None:
+        self.values = values
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:  # noqa: ARG002
+        return self
+
+    def predict(self, X: ArrayLike) -> FloatArray:  # noqa: ARG002
+        return self.values[:, 0]
+
+
+@dataclass(frozen=True, eq=False)
+class CrossValidation:
+    """Rows, their folds and a score; `foresee` makes values of machines what scorers ask."""
+
+    X: Rows
+    y: Any
+    counts: FloatArray
+    splits: Sequence[Split]
+    Cs: Sequence[float]
+    scorer: Callable[..., float]
+    foresee: Callable[[FloatArray], BaseEstimator]
+    tol: float
+    max_iter: int | None
+
+    @property
+    def tested(self) -> IntArray:
+        """The tested rows of all folds, one fold after another."""
+        return np.concatenate([split.tested for split in self.splits])
+
+    def solve(self, K: FloatArray | Matrix, problem: Problem) -> list[FloatArray]:
+        """Return for each fold what a machine says of the tested rows (columns) at every C."""
+        folds = solve_folds(
+            K,
+            problem.p,
+            problem.low,
+            problem.high,
+            self.Cs,
+            [split.held_out for split in self.splits],
+            epsilon=problem.epsilon,
+            tol=self.tol,
+            max_iter=self.max_iter,
+        )
+        self._tell_how_they_ended(folds)
+        return [
+            problem.scale.restored(fold.decisions[:, split.places])
+            for fold, split in zip(folds, self.splits, strict=True)
+        ]
+
+    def _tell_how_they_ended(self, folds: list[Fold]) -> None:
+        statuses = [status for fold in folds for status in fold.statuses]
+        if Status.INTERRUPTED in statuses:
+            raise KeyboardInterrupt("interrupted while settings were compared: fit again")
+        n_stopped = statuses.count(Status.STOPPED)
+        if n_stopped:
+            warnings.warn(
+                f"max_iter = {self.max_iter} was reached by {n_stopped} of {len(statuses)} "
+                f"machines of the cross-validation, tol = {self.tol}: {Status.STOPPED.value}",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+
+    def scores(self, values: list[FloatArray]) -> FloatArray:
+        """Return the score at every C (rows) on every fold (columns).
+
+        `values` holds for each fold what all machines (last axis) say of its rows at every C.
+        """
+        scores = np.empty((len(self.Cs), len(self.splits)))
+        for fold, (split, said) in enumerate(zip(self.splits, values, strict=True)):
+            X, y = self.X[split.tested], self.y[split.tested]
+            weight = {} if self._is_uniform else {"sample_weight": self.counts[split.tested]}
+            for place, each in enumerate(said):
+                scores[place, fold] = self._score(self.foresee(each), X, y, weight)
+        return scores
+
+    @cached_property
+    def _is_uniform(self) -> bool:
+        return bool((self.counts == self.counts[0]).all())
+
+    def _score(self, foreseen: BaseEstimator, X: Rows, y: Any, weight: dict[str, Any]) -> float:
+        try:
+            return self.scorer(foreseen, X, y, **weight)
+        except AttributeError as error:
+            if "predict_proba" not in str(error):
+                raise
+            raise ValueError(
+                f"scoring = {self.scorer} asks for probabilities, and they are calibrated only "
+                "after the choice: give a score of classes or of decision values"
+            ) from error

@@ -1,0 +1,372 @@
+"""The choice of settings: against grid searches, on folds of every kind, on bad input."""
+
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import spearmanr
+from sklearn.base import clone
+from sklearn.datasets import load_diabetes, load_iris
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import make_scorer
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    KFold,
+    ShuffleSplit,
+    StratifiedKFold,
+    TimeSeriesSplit,
+)
+from sklearn.svm import SVC, SVR
+
+from kernsemble.datasets import make_threenorm
+from kernsemble.exceptions import RowsOnDemandWarning
+from kernsemble.kernels import Exponential, Gaussian, Laplacian, Perceptron, Stump
+from kernsemble.kernels.radial import Radial
+from kernsemble.solvers import smo
+from kernsemble.solvers.newton import Newton
+from kernsemble.svm import (
+    InfiniteEnsembleClassifierCV,
+    InfiniteEnsembleRegressor,
+    InfiniteEnsembleRegressorCV,
+)
+
+X, y = make_threenorm(120, random_state=0)
+R, target = (part[:150] for part in load_diabetes(return_X_y=True))
+SHUFFLED = KFold(4, shuffle=True, random_state=0)
+
+
+def grid_search(rows, classes, Cs, cv):
+    K = Perceptron().bind(rows)(rows)
+    return GridSearchCV(SVC(kernel="precomputed", tol=1e-5), {"C": Cs}, cv=cv).fit(K, classes)
+
+
+# -- what is chosen
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize(
+    "cv",
+    [
+        StratifiedKFold(4, shuffle=True, random_state=0),
+        ShuffleSplit(3, train_size=0.5, test_size=0.2, random_state=0),
+    ],
+    ids=["all rows", "some rows"],
+)
+def test_selection_is_that_of_a_grid_search(n_classes, cv):
+    rows, classes = (X, y) if n_classes == 2 else load_iris(return_X_y=True)
+    Cs = 2.0 ** np.arange(-7, 4, 2)
+    ours = InfiniteEnsembleClassifierCV("perceptron", Cs=Cs, cv=cv, scaling=None, tol=1e-5)
+    ours.fit(rows, classes)
+    theirs = grid_search(rows, classes, Cs, cv)
+    expected = theirs.cv_results_["mean_test_score"]
+    assert_allclose(ours.cv_results_["mean_test_score"], expected, atol=1e-9)
+    assert theirs.best_params_["C"] == ours.C_ == ours.best_params_["C"]
+    assert ours.best_score_ == pytest.approx(theirs.best_score_)
+
+
+@pytest.mark.large
+@pytest.mark.parametrize("unit", [1.0, 1000.0])
+def test_selection_of_a_regression_is_that_of_a_grid_search(unit):
+    spread = target.std()
+    Cs, epsilons = [0.125, 0.5, 2.0], [0.05, 0.2]
+    ours = InfiniteEnsembleRegressorCV(
+        "perceptron", Cs=Cs, epsilons=epsilons, cv=SHUFFLED, scaling=None, tol=1e-6
+    ).fit(R, unit * target)
+    bound = Perceptron().bind(R)
+    grid = {"epsilon": spread * np.array(epsilons), "C": spread * np.array(Cs)}
+    search = GridSearchCV(SVR(kernel="precomputed", tol=1e-3), grid, cv=SHUFFLED)
+    theirs = search.fit(bound(R), target)
+    expected = theirs.cv_results_["mean_test_score"].reshape(3, 2).T.ravel()
+    assert_allclose(ours.cv_results_["mean_test_score"], expected, atol=1e-4)
+    assert pytest.approx(unit * theirs.best_params_["C"]) == ours.C_
+    assert ours.epsilon_ == pytest.approx(unit * theirs.best_params_["epsilon"])
+    assert_allclose(ours.predict(R), unit * theirs.predict(bound(R)), rtol=1e-3)
+    assert ours.best_params_["epsilon"] in epsilons
+
+
+@pytest.mark.large
+def test_a_chosen_regression_is_the_plain_one_of_its_numbers():
+    chosen = InfiniteEnsembleRegressorCV(cv=SHUFFLED, tol=1e-8).fit(R, target)
+    plain = InfiniteEnsembleRegressor(C=chosen.C_, epsilon=chosen.epsilon_, tol=1e-8)
+    assert_allclose(plain.fit(R, target).predict(R), chosen.predict(R), rtol=1e-5)
+    assert len(chosen.duality_gap_) == 1
+
+
+def test_selection_among_kernels_and_scalings():
+    machine = InfiniteEnsembleClassifierCV(
+        [Stump(), "perceptron"], Cs=(0.1, 1.0), scaling=["range", "rank"], cv=3
+    ).fit(X, y)
+    results = machine.cv_results_
+    assert [(each["scaling"], each["C"]) for each in results["params"][:4]] == [
+        ("range", 0.1),
+        ("range", 1.0),
+        ("rank", 0.1),
+        ("rank", 1.0),
+    ]
+    assert results["params"][4]["kernel"] == "perceptron"
+    assert machine.best_params_ == results["params"][machine.best_index_]
+    assert results["mean_test_score"].max() == machine.best_score_
+    assert results["mean_test_score"][machine.best_index_] == machine.best_score_
+    assert results["rank_test_score"][machine.best_index_] == 1
+    assert machine.best_params_["C"] == machine.C_
+    assert machine.scaling_.kind == machine.best_params_["scaling"]
+
+
+def test_ties_go_to_the_smallest_penalty_then_to_the_first_kernel():
+    rows, classes = np.array([[0.0], [0.1], [0.2], [5.0], [5.1], [5.2]]), [0, 0, 0, 1, 1, 1]
+    machine = InfiniteEnsembleClassifierCV(["perceptron", "stump"], Cs=(4.0, 1.0, 2.0), cv=3)
+    machine.fit(rows, classes)
+    assert set(machine.cv_results_["mean_test_score"]) == {1.0}
+    assert machine.best_params_ == {"kernel": "perceptron", "scaling": "range", "C": 1.0}
+
+
+@pytest.mark.large
+def test_kernels_of_one_distance_are_what_they_are_alone():
+    kernels = [Laplacian(0.1), Gaussian(0.01), Stump(), Laplacian(), Exponential(0.1), Gaussian()]
+    settings = {"Cs": (0.5, 2.0), "cv": 3, "tol": 1e-8}
+    together = InfiniteEnsembleClassifierCV(kernels, **settings).fit(X, y)
+    scores = together.cv_results_["mean_test_score"].reshape(6, 2)
+    for kernel, row in zip(kernels, scores, strict=True):
+        alone = InfiniteEnsembleClassifierCV(kernel, **settings).fit(X, y)
+        assert_allclose(alone.cv_results_["mean_test_score"], row)
+        if kernel == together.best_params_["kernel"]:
+            assert_allclose(alone.decision_function(X), together.decision_function(X), atol=1e-6)
+
+
+def test_distances_are_computed_once_for_each_scaling(monkeypatch):
+    calls = []
+    distances = Radial.distances
+
+    def counted(kernel, rows):
+        calls.append(type(kernel).__name__)
+        return distances(kernel, rows)
+
+    monkeypatch.setattr(Radial, "distances", counted)
+    kernels = [kind(gamma) for gamma in (0.01, 0.1, 1.0) for kind in (Laplacian, Gaussian)]
+    InfiniteEnsembleClassifierCV(kernels, Cs=(1.0,), scaling=["range", "rank"], cv=3).fit(X, y)
+    assert sorted(calls) == ["Gaussian", "Gaussian", "Laplacian", "Laplacian"]
+
+
+def test_selection_on_little_memory_is_the_same():
+    kernels, size = [Laplacian(0.1), Laplacian(0.5)], 8 * 120**2 / 2**20
+    machine = InfiniteEnsembleClassifierCV(kernels, Cs=(0.5, 2.0), cv=3, tol=1e-6).fit(X, y)
+    for n_matrices in (1.5, 0.9):  # no room for distances, none for a matrix
+        little = clone(machine).set_params(cache_size=n_matrices * size)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", RowsOnDemandWarning)
+            little.fit(X, y)
+        assert bool(caught) == (n_matrices < 1.0)
+        for name in ("mean_test_score", "rank_test_score"):
+            assert_allclose(little.cv_results_[name], machine.cv_results_[name])
+        assert_allclose(little.decision_function(X), machine.decision_function(X), atol=1e-3)
+
+
+def test_selection_by_another_score():
+    machine = InfiniteEnsembleClassifierCV(Cs=(0.1, 1.0), scoring="roc_auc", cv=3).fit(X, y)
+    theirs = GridSearchCV(
+        SVC(kernel=machine.kernel_, tol=1e-5), {"C": [0.1, 1.0]}, scoring="roc_auc", cv=3
+    ).fit(machine.scaling_.transform(X), y)
+    found, expected = (each.cv_results_["mean_test_score"] for each in (machine, theirs))
+    assert_allclose(found, expected, atol=2e-3)
+
+
+def test_without_a_score_the_share_of_right_classes_counts():
+    weight = np.random.default_rng(0).integers(0, 3, size=120)
+    machine = InfiniteEnsembleClassifierCV(Cs=(0.01, 0.1, 1.0), cv=3)
+    plain = machine.fit(X, y, sample_weight=weight).cv_results_
+    named = machine.set_params(scoring="accuracy").fit(X, y, sample_weight=weight).cv_results_
+    assert_allclose(plain["mean_test_score"], named["mean_test_score"], rtol=1e-12)
+
+
+def test_selection_by_a_score_of_ones_own():
+    seen = []
+
+    def rank_correlation(truth, predicted):
+        seen.append(len(truth))
+        return spearmanr(truth, predicted).statistic
+
+    machine = InfiniteEnsembleRegressorCV(
+        Cs=(0.1, 1.0), epsilons=(0.1,), scoring=make_scorer(rank_correlation), cv=3
+    ).fit(R, target)
+    assert sum(seen) == 2 * len(R)
+    assert 0.3 < machine.best_score_ < 1.0
+
+
+def test_scorers_are_given_the_rows():
+    def worst_on_the_left(machine, rows, truth):
+        assert rows.shape == (40, 20)
+        return np.mean(machine.predict(rows)[rows[:, 0] < 0] == truth[rows[:, 0] < 0])
+
+    scoring = worst_on_the_left
+    machine = InfiniteEnsembleClassifierCV(Cs=(0.1,), scoring=scoring, cv=3).fit(X, y)
+    assert 0.5 < machine.best_score_ < 1.0
+
+
+def test_rows_that_do_not_count_do_not_score():
+    weight = np.ones(120)
+    weight[::3] = 0.0
+    wrong = np.where(weight > 0, y, -y)
+    machine = InfiniteEnsembleClassifierCV("perceptron", Cs=(1.0,), cv=StratifiedKFold(3))
+    honest = machine.fit(X, wrong, sample_weight=weight).best_score_
+    assert honest > machine.fit(X, wrong).best_score_ + 0.1
+
+
+# -- in what form
+
+
+def test_results_have_the_form_of_a_grid_search():
+    Cs, kernels = [0.1, 1.0], ["linear", "rbf"]
+    grid = {"C": Cs, "kernel": kernels, "gamma": ["scale"]}
+    theirs = GridSearchCV(SVC(), grid, cv=3).fit(X, y).cv_results_
+    theirs["param_scaling"] = theirs.pop("param_gamma")
+    machine = InfiniteEnsembleClassifierCV(["stump", "perceptron"], Cs=Cs, cv=3).fit(X, y)
+    ours = machine.cv_results_
+    times = {f"{kind}_{step}_time" for kind in ("mean", "std") for step in ("fit", "score")}
+    assert set(ours) == set(theirs) - times
+    for name in set(ours) - {"params"}:
+        assert type(ours[name]) is type(theirs[name])
+        assert ours[name].dtype == theirs[name].dtype
+        assert ours[name].shape == theirs[name].shape
+        if isinstance(ours[name], np.ma.MaskedArray):
+            assert_array_equal(ours[name].mask, theirs[name].mask)
+    scores = np.array([ours[f"split{fold}_test_score"] for fold in range(3)])
+    assert_allclose(ours["mean_test_score"], scores.mean(axis=0))
+    assert_allclose(ours["std_test_score"], scores.std(axis=0))
+    for name in ("kernel", "scaling", "C"):
+        assert [each[name] for each in ours["params"]] == list(ours[f"param_{name}"])
+
+
+def test_results_of_a_regression_tell_the_epsilons():
+    machine = InfiniteEnsembleRegressorCV(Cs=(1.0,), epsilons=(0.2, 0.1), cv=3).fit(R, target)
+    assert machine.cv_results_["param_epsilon"].tolist() == [0.1, 0.2]
+
+
+# -- folds
+
+
+def test_folds_may_be_masks_and_groups():
+    groups = np.arange(120) % 6
+    pairs = list(GroupKFold(3).split(X, y, groups))
+    masks = [tuple(np.isin(np.arange(120), part) for part in pair) for pair in pairs]
+    found = [
+        InfiniteEnsembleClassifierCV(Cs=(0.1, 1.0), cv=cv).fit(X, y).cv_results_
+        for cv in (pairs, iter(pairs), masks)
+    ]
+    for other in found[1:]:
+        assert_array_equal(other["split2_test_score"], found[0]["split2_test_score"])
+
+
+def test_folds_in_time_learn_from_the_past_only():
+    cv = TimeSeriesSplit(3)
+    Cs = [0.1, 1.0]
+    machine = InfiniteEnsembleClassifierCV("perceptron", Cs=Cs, cv=cv, scaling=None, tol=1e-5)
+    found = machine.fit(X, y).cv_results_
+    expected = grid_search(X, y, Cs, cv).cv_results_
+    for fold in range(3):
+        name = f"split{fold}_test_score"
+        assert_allclose(found[name], expected[name], atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("cv", "message"),
+    [
+        ([], "cv holds no fold"),
+        ([(np.arange(100), np.arange(90, 120))], "fold 0 tests row 90, which it learns from"),
+        ([(np.r_[0:100, 7], np.arange(100, 120))], "fold 0 learns from row 7 2 times"),
+        ([(np.arange(100), np.arange(0))], "fold 0 tests no row that counts"),
+        ([(np.arange(0), np.arange(100))], "fold 0 learns from no row that counts"),
+    ],
+)
+def test_folds_that_cannot_be_are_refused(cv, message):
+    for machine in (InfiniteEnsembleClassifierCV(cv=cv), InfiniteEnsembleRegressorCV(cv=cv)):
+        with pytest.raises(ValueError, match=message):
+            machine.fit(X, y)
+
+
+def test_folds_without_a_class_are_refused():
+    rare = np.where(np.arange(120) == 0, 2, y)
+    with (
+        pytest.warns(UserWarning, match="The least populated class in y has only 1 member"),
+        pytest.raises(ValueError, match=r"no row of class .*2.* to learn from, of the 1 that"),
+    ):
+        InfiniteEnsembleClassifierCV().fit(X, rare)
+
+
+def test_classes_of_fewer_rows_than_folds_warn_as_in_scikit_learn():
+    rare = np.where(np.arange(120) < 3, 2, y)
+    with pytest.warns(UserWarning, match="The least populated class in y has only 3 members"):
+        machine = InfiniteEnsembleClassifierCV(Cs=(1.0,)).fit(X, rare)
+    assert_allclose(machine.predict_proba(X).sum(axis=1), 1.0)
+
+
+@pytest.mark.parametrize("machine", [InfiniteEnsembleClassifierCV, InfiniteEnsembleRegressorCV])
+def test_fewer_rows_than_folds_are_refused(machine):
+    with pytest.raises(ValueError, match="n_splits=5"):
+        machine().fit(X[:4], [0, 1, 0, 1])
+
+
+# -- bad settings
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"Cs": ()}, r"Cs = \(\): give a list of at least one number"),
+        ({"Cs": 1.0}, "Cs = 1.0: give a list"),
+        ({"Cs": (-1.0,)}, "Cs = -1.0: give a positive"),
+        ({"Cs": (1.0, np.inf)}, "Cs = inf: give a positive"),
+        ({"scoring": "neg_log_loss"}, "asks for probabilities"),
+        ({"scoring": "best"}, "'best' is not a valid scoring value"),
+        ({"kernel": ["stump", "stumpp"]}, "did you mean 'stump'"),
+        ({"kernel": []}, "kernel = []: give at least one"),
+        ({"scaling": []}, "scaling = []: give at least one"),
+        ({"scaling": ["range", "log"]}, "scaling = 'log'"),
+        ({"cv": 1}, "n_splits=1"),
+    ],
+)
+def test_bad_settings_are_refused(settings, message):
+    with pytest.raises(ValueError, match=message.replace("[]", r"\[\]")):
+        InfiniteEnsembleClassifierCV(**settings).fit(X, y)
+
+
+def test_bad_epsilons_are_refused():
+    for epsilons, message in (((), "epsilons = "), ((-0.1,), "epsilons = -0.1: give a finite")):
+        with pytest.raises(ValueError, match=message):
+            InfiniteEnsembleRegressorCV(epsilons=epsilons).fit(R, target)
+
+
+def test_scores_that_are_no_numbers_lose_and_are_told_when_they_are_all():
+    def no_number_at_large_penalties(machine, rows, truth):
+        is_large = np.ptp(machine.decision_function(rows)) > 1.0
+        return np.nan if is_large else np.mean(machine.predict(rows) == truth)
+
+    scoring = no_number_at_large_penalties
+    machine = InfiniteEnsembleClassifierCV(Cs=(0.001, 1.0), scoring=scoring, cv=3).fit(X, y)
+    assert np.isnan(machine.cv_results_["mean_test_score"]).tolist() == [False, True]
+    assert machine.cv_results_["rank_test_score"].tolist() == [1, 2]
+    assert machine.C_ == 0.001
+    with pytest.raises(ValueError, match="is not a number for any setting"):
+        machine.set_params(Cs=(1.0,)).fit(X, y)
+
+
+def test_a_stopped_selection_warns():
+    with pytest.warns(ConvergenceWarning) as caught:
+        InfiniteEnsembleClassifierCV(Cs=(1.0, 2.0), cv=3, max_iter=5).fit(X, y)
+    messages = [str(each.message) for each in caught]
+    assert any("by 6 of 6 machines of the cross-validation" in each for each in messages)
+    assert any("was reached at violation" in each for each in messages)
+
+
+def test_an_interrupt_ends_a_selection(monkeypatch):
+    def interrupted(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(smo, "ENTRIES_A_CALL", 0)
+    monkeypatch.setattr(Newton, "step", interrupted)
+    for cv in (3, 5):
+        machine = InfiniteEnsembleClassifierCV(Cs=(100.0,), cv=cv, tol=1e-9)
+        with pytest.raises(KeyboardInterrupt):
+            machine.fit(X, y)
+        assert not hasattr(machine, "support_")
