@@ -30,6 +30,7 @@ from kernsemble.persistence import (
     load,
     save,
 )
+from kernsemble.svm import InfiniteEnsembleClassifier
 
 skops = pytest.importorskip("skops.io")
 
@@ -381,3 +382,14 @@ def test_arrays_of_a_loaded_kernel_cannot_be_changed(tmp_path):
     again = load(save(STUMP, tmp_path / "kernel.skops"))
     with pytest.raises(ValueError, match="read-only"):
         again.hypotheses.knots[0][0] = 99.0
+
+
+def test_what_listens_to_a_fit_is_not_saved(tmp_path):
+    callback = pytest.importorskip("sklearn.callback")
+    machine = InfiniteEnsembleClassifier().set_callbacks(
+        callback.ScoringMonitor(scoring="accuracy")
+    )
+    machine.fit(X, y)
+    again = load(save(machine, tmp_path / "machine.skops"))
+    assert_array_equal(again.predict(X), machine.predict(X))
+    assert machine._skl_callbacks

@@ -8,6 +8,7 @@ import json
 import os
 import warnings
 from collections.abc import Iterable
+from copy import copy
 from importlib import import_module
 from importlib.metadata import version
 from io import BytesIO
@@ -92,12 +93,21 @@ def save(model: object, path: str | os.PathLike[str]) -> Path:
             "Path(path).parent.mkdir(parents=True)"
         )
     archive = BytesIO()
-    skops.dump(model, archive, compression=ZIP_DEFLATED)
+    skops.dump(_without_callbacks(model), archive, compression=ZIP_DEFLATED)
     header = {"format": FORMAT, "versions": {name: version(name) for name in RECORDED}}
     with ZipFile(archive, "a", ZIP_DEFLATED) as members:
         members.writestr(HEADER, json.dumps(header, indent=2))
     _write_whole(path, archive.getvalue())
     return path
+
+
+def _without_callbacks(model: object) -> object:
+    """Return an estimator without what listens to its fits, which no file can hold."""
+    if not getattr(model, "_skl_callbacks", None):
+        return model
+    silent = copy(model)
+    del silent._skl_callbacks  # type: ignore[attr-defined]
+    return silent
 
 
 def load(path: str | os.PathLike[str], trusted: Iterable[str] = ()) -> Any:

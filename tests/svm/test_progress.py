@@ -61,11 +61,11 @@ class Interrupting(Recorder):
         (InfiniteEnsembleRegressor(), {"machine": 1}),
         (
             InfiniteEnsembleClassifierCV(["stump", "perceptron"], Cs=(0.1, 1.0), cv=3),
-            {"selection": 1, "refit": 1, "machine": 2 * 3 + 3},
+            {"selection": 1, "refit": 1, "machine": 2 * 3 + 3, "problem": 2 * 3 * 2 * 3},
         ),
         (
             InfiniteEnsembleRegressorCV(Cs=(0.1, 1.0), epsilons=(0.1, 0.2), cv=3),
-            {"selection": 1, "refit": 1, "machine": 2 + 1},
+            {"selection": 1, "refit": 1, "machine": 2 + 1, "problem": 2 * 2 * 3},
         ),
     ],
     ids=lambda case: type(case).__name__,

@@ -6,7 +6,7 @@ before it; once no coefficient is at a bound, that is the solution for every lar
 smallest C the first fold hands its solution over to the others.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from threading import Event
 
@@ -47,7 +47,8 @@ def solve_path(
 ) -> Iterator[Solution]:
     """Yield the solutions with bounds ``C * low`` and ``C * high`` for increasing `Cs`.
 
-    The first may have a `start`, the others start from the one before.
+    The first may have a `start`, the others start from the one before. An interrupted one is
+    the last.
     """
     K, solution, before = as_matrix(K), None, 0.0
     for C in Cs:
@@ -67,6 +68,8 @@ def solve_path(
         )
         before = C
         yield solution
+        if solution.status is Status.INTERRUPTED:
+            return
 
 
 def solve_folds(
@@ -80,6 +83,7 @@ def solve_folds(
     epsilon: float = 0.0,
     tol: float = 1e-3,
     max_iter: int | None = None,
+    on_solved: Callable[[], None] | None = None,
 ) -> list[Fold]:
     """Return for each set of held-out rows what the other rows say of them, at every C.
 
@@ -91,6 +95,8 @@ def solve_folds(
         The factors of the bounds.
     held_out : sequence of index arrays
         The rows that each fold leaves out.
+    on_solved : callable, optional
+        Called after each C of each fold, by the thread that solved it.
     """
     K, stop = as_matrix(K), Event()
 
@@ -115,20 +121,26 @@ def solve_folds(
             watch=watch,
         )
 
-    seed = next(path(held_out[0], Cs[:1], None))
+    seed = _uninterrupted(next(path(held_out[0], Cs[:1], None)))
 
     def work(rows: IntArray) -> Fold:
-        solutions = path(rows, Cs, seed)
-        found = [
-            (p[rows] - each.residual[rows] + each.bias, each.n_iter, each.status)
-            for each in solutions
-        ]
+        found = []
+        for each in map(_uninterrupted, path(rows, Cs, seed)):
+            found.append((p[rows] - each.residual[rows] + each.bias, each.n_iter, each.status))
+            if on_solved is not None:
+                on_solved()
         decisions, n_iter, statuses = zip(*found, strict=True)
         return Fold(np.array(decisions), np.array(n_iter), statuses)
 
     if isinstance(K, RowsOnDemand):  # computed by all threads
         return [work(rows) for rows in held_out]
     return run(work, held_out, on_error=stop.set)
+
+
+def _uninterrupted(solution: Solution) -> Solution:
+    if solution.status is Status.INTERRUPTED:
+        raise KeyboardInterrupt("interrupted between folds, of which nothing is kept: start again")
+    return solution
 
 
 def bounds_at(C: float, unit: FloatArray) -> FloatArray:

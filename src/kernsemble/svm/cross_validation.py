@@ -4,6 +4,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import count
 from typing import Any, Self
 
 import numpy as np
@@ -16,6 +17,7 @@ from kernsemble.solvers import Fold, Status, solve_folds
 from kernsemble.solvers.matrix import Matrix
 from kernsemble.svm.multiclass import Reduction
 from kernsemble.svm.problem import Problem
+from kernsemble.svm.progress import Task
 from kernsemble.svm.splits import Split
 
 
@@ -75,8 +77,14 @@ class CrossValidation:
         """The tested rows of all folds, one fold after another."""
         return np.concatenate([split.tested for split in self.splits])
 
-    def solve(self, K: FloatArray | Matrix, problem: Problem) -> list[FloatArray]:
+    @property
+    def n_problems(self) -> int:
+        """How many problems a machine has: every C on every fold."""
+        return len(self.Cs) * len(self.splits)
+
+    def solve(self, K: FloatArray | Matrix, problem: Problem, task: Task) -> list[FloatArray]:
         """Return for each fold what a machine says of the tested rows (columns) at every C."""
+        numbers = count()
         folds = solve_folds(
             K,
             problem.p,
@@ -87,6 +95,7 @@ class CrossValidation:
             epsilon=problem.epsilon,
             tol=self.tol,
             max_iter=self.max_iter,
+            on_solved=lambda: task.note("problem", next(numbers)),
         )
         self._tell_how_they_ended(folds)
         return [
@@ -96,8 +105,6 @@ class CrossValidation:
 
     def _tell_how_they_ended(self, folds: list[Fold]) -> None:
         statuses = [status for fold in folds for status in fold.statuses]
-        if Status.INTERRUPTED in statuses:
-            raise KeyboardInterrupt("interrupted while settings were compared: fit again")
         n_stopped = statuses.count(Status.STOPPED)
         if n_stopped:
             warnings.warn(

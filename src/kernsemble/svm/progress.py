@@ -40,6 +40,12 @@ class Task:
         )
         return Task(self._estimator, context, {})
 
+    def note(self, name: str, place: int) -> None:
+        """Tell that one of the parts is done."""
+        if self._context is not None:
+            with self.part(name, place):
+                pass
+
     def __enter__(self) -> Self:
         if self._context is not None:
             self._context.call_on_fit_task_begin(estimator=self._estimator)

@@ -139,8 +139,8 @@ def _try(
     """Cross-validate the machines of a setting, each a part of the task."""
     machines = []
     for problem in problems:
-        with task.part("machine", next(numbers)):
-            machines.append(validation.solve(K, problem))
+        with task.part("machine", next(numbers), validation.n_problems) as part:
+            machines.append(validation.solve(K, problem, part))
     values = [np.stack(fold, axis=2) for fold in zip(*machines, strict=True)]
     scores = validation.scores(values)
     best = np.argmax(_comparable_means(scores))
