@@ -44,9 +44,12 @@ class InfiniteEnsembleClassifierCV(Selection, InfiniteEnsembleClassifier):
     ----------
     kernel : str, Kernel or list of those, default="stump"
         What the ensemble is made of, or the choices. Radial kernels that differ in gamma
-        only share their distances.
-    Cs : sequence of float, default=(2**-17, 2**-15, ..., 2**3)
-        The values of C to choose from; the default is the papers'.
+        only share their distances. With "auto" stumps, perceptrons, trees and polytopes race
+        on all scales: many on few rows, few on many, so that the search costs no more than
+        some twenty fits.
+    Cs : sequence of float, optional
+        The values of C to choose from. By default the papers', 2**-17, 2**-15, ..., 2**3; with
+        ``kernel="auto"`` multiples of ``C="scale"`` from a quarter to 64.
     cv : int, splitter or iterable, default=5
         The folds, as everywhere in scikit-learn; for groups give the pairs of indices,
         ``list(GroupKFold().split(X, y, groups))``.
@@ -56,10 +59,13 @@ class InfiniteEnsembleClassifierCV(Selection, InfiniteEnsembleClassifier):
     calibration : {"sigmoid", "isotonic"} or None, default="sigmoid"
         How the value of a machine becomes a probability: by Platt's sigmoid, or by any curve
         that never falls, which needs many rows. None for none.
-    scaling : {"range", "rank", "distinct"}, None or list of those, default="range"
-        The scale on which features are compared, or the choices.
+    scaling : {"range", "rank", "distinct"}, None, list of those or "auto", default="auto"
+        The scale on which features are compared, or the choices; "auto" is "range", but with
+        ``kernel="auto"`` any.
     multiclass, decision_function_shape, class_weight, tol, max_iter, cache_size
         As for `InfiniteEnsembleClassifier`.
+    random_state : int, RandomState or None, default=None
+        What the samples of a race are drawn with; an int makes it repeat exactly.
 
     Attributes
     ----------
@@ -72,6 +78,8 @@ class InfiniteEnsembleClassifierCV(Selection, InfiniteEnsembleClassifier):
     cv_results_ : dict
         All scores, in the form of scikit-learn's GridSearchCV; but no times, since the
         problems of a path share theirs.
+    race_results_ : dict
+        With ``kernel="auto"``, how every candidate fared in every round.
     calibration_ : Calibration
         The curve of each machine; None if `calibration` is.
     classes_, reduction_, support_, support_vectors_, dual_coef_, intercept_, objective_
@@ -95,20 +103,23 @@ class InfiniteEnsembleClassifierCV(Selection, InfiniteEnsembleClassifier):
            [0.003, 0.997]])
     """
 
-    def __init__(
+    usual_grid = PAPERS_GRID
+
+    def __init__(  # noqa: PLR0913, PLR0917 (settings, given by name)
         self,
         kernel: str | Kernel | Sequence[str | Kernel] = "stump",
-        Cs: Sequence[float] = PAPERS_GRID,
+        Cs: Sequence[float] | None = None,
         cv: Any = 5,
         scoring: Any = None,
         calibration: CurveKind | None = "sigmoid",
-        scaling: Kind | Sequence[Kind | None] | None = "range",
+        scaling: Kind | Literal["auto"] | Sequence[Kind | None] | None = "auto",
         multiclass: Multiclass = "one-vs-one",
         decision_function_shape: Shape = "ovr",
         class_weight: dict[Any, float] | Literal["balanced"] | None = None,
         tol: float = 1e-3,
         max_iter: int | None = None,
         cache_size: float | None = None,
+        random_state: Any = None,
     ) -> None:
         self.kernel = kernel  # type: ignore[assignment]
         self.Cs = Cs
@@ -122,6 +133,7 @@ class InfiniteEnsembleClassifierCV(Selection, InfiniteEnsembleClassifier):
         self.tol = tol
         self.max_iter = max_iter
         self.cache_size = cache_size
+        self.random_state = random_state
 
     @with_callbacks
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:

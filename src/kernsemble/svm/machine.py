@@ -50,7 +50,7 @@ class Machine(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc,valid-t
     def _penalty(self, K: FloatArray | Matrix, counts: FloatArray, spread: float = 1.0) -> float:
         """Return the number that C stands for, where targets have that spread."""
         if self.C == "scale":
-            return spread * _inverse_mean_distance(as_matrix(K), counts)
+            return spread * inverse_mean_distance(as_matrix(K), counts)
         if np.inf != self.C:
             check_positive("C", self.C)
         return float(self.C)
@@ -175,7 +175,7 @@ class Machine(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc,valid-t
         return beta
 
 
-def _inverse_mean_distance(matrix: Matrix, weight: FloatArray) -> float:
+def inverse_mean_distance(matrix: Matrix, weight: FloatArray) -> float:
     """Return 1 over the mean of (K_ii + K_jj)/2 − K_ij, rows counted by weight."""
     share = weight / weight.sum()
     values = matrix.times(np.arange(len(share)), share)

@@ -1,7 +1,7 @@
 """An infinite ensemble for numbers that chooses its settings."""
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from numpy.typing import ArrayLike
 from sklearn.metrics import get_scorer
@@ -29,9 +29,11 @@ class InfiniteEnsembleRegressorCV(Selection, InfiniteEnsembleRegressor):
     Parameters
     ----------
     kernel : str, Kernel or list of those, default="stump"
-        What the ensemble is made of, or the choices.
-    Cs : sequence of float, default=(2**-11, 2**-9, ..., 2**7)
-        The values of C to choose from, in standard deviations of y.
+        What the ensemble is made of, or the choices; "auto" as for
+        `InfiniteEnsembleClassifierCV`, at the smallest epsilon.
+    Cs : sequence of float, optional
+        The values of C to choose from, in standard deviations of y. By default 2**-11, 2**-9,
+        ..., 2**7; with ``kernel="auto"`` multiples of ``C="scale"``.
     epsilons : sequence of float, default=(0.01, 0.1)
         The values of epsilon to choose from, in standard deviations of y.
     cv : int, splitter or iterable, default=5
@@ -39,10 +41,13 @@ class InfiniteEnsembleRegressorCV(Selection, InfiniteEnsembleRegressor):
         give ``KFold(5, shuffle=True, random_state=0)``.
     scoring : str, callable or None, default=None
         What is best, as everywhere in scikit-learn; None is :math:`R^2`.
-    scaling : {"range", "rank", "distinct"}, None or list of those, default="range"
-        The scale on which features are compared, or the choices.
+    scaling : {"range", "rank", "distinct"}, None, list of those or "auto", default="auto"
+        The scale on which features are compared, or the choices; "auto" is "range", but with
+        ``kernel="auto"`` any.
     tol, max_iter, cache_size
         As for `InfiniteEnsembleRegressor`.
+    random_state : int, RandomState or None, default=None
+        What the samples of a race are drawn with; an int makes it repeat exactly.
 
     Attributes
     ----------
@@ -50,7 +55,7 @@ class InfiniteEnsembleRegressorCV(Selection, InfiniteEnsembleRegressor):
         What was chosen, in units of y, as `InfiniteEnsembleRegressor` takes them.
     kernel_, scaling_
         What was chosen, bound to all training rows.
-    best_score_, best_params_, best_index_, cv_results_
+    best_score_, best_params_, best_index_, cv_results_, race_results_
         As for `InfiniteEnsembleClassifierCV`; C and epsilon are those of the grids.
     support_, support_vectors_, dual_coef_, intercept_, objective_, duality_gap_
         As for `InfiniteEnsembleClassifier`.
@@ -72,17 +77,20 @@ class InfiniteEnsembleRegressorCV(Selection, InfiniteEnsembleRegressor):
     0.80
     """
 
+    usual_grid = GRID
+
     def __init__(
         self,
         kernel: str | Kernel | Sequence[str | Kernel] = "stump",
-        Cs: Sequence[float] = GRID,
+        Cs: Sequence[float] | None = None,
         epsilons: Sequence[float] = (0.01, 0.1),
         cv: Any = 5,
         scoring: Any = None,
-        scaling: Kind | Sequence[Kind | None] | None = "range",
+        scaling: Kind | Literal["auto"] | Sequence[Kind | None] | None = "auto",
         tol: float = 1e-3,
         max_iter: int | None = None,
         cache_size: float | None = None,
+        random_state: Any = None,
     ) -> None:
         self.kernel = kernel  # type: ignore[assignment]
         self.Cs = Cs
@@ -93,6 +101,7 @@ class InfiniteEnsembleRegressorCV(Selection, InfiniteEnsembleRegressor):
         self.tol = tol
         self.max_iter = max_iter
         self.cache_size = cache_size
+        self.random_state = random_state
 
     @with_callbacks
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:

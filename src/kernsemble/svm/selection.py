@@ -1,25 +1,28 @@
 """The choice of penalties, kernels and scalings by cross-validation."""
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from itertools import count, product
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.stats import rankdata
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.metrics import get_scorer
+from sklearn.utils import check_random_state
 
 from kernsemble._arguments import check_positive
 from kernsemble._typing import FloatArray, Rows
-from kernsemble.solvers.matrix import Matrix
+from kernsemble.svm.automatic import Contest, Grid
 from kernsemble.svm.comparison import Comparison, compare, compare_all
 from kernsemble.svm.cross_validation import CrossValidation
 from kernsemble.svm.machine import Machine
 from kernsemble.svm.memory import Budget
 from kernsemble.svm.problem import Problem
 from kernsemble.svm.progress import Task
+from kernsemble.svm.racing import contestants
 from kernsemble.svm.splits import Split
+from kernsemble.svm.trial import Trial, comparable_means, try_out
 
 PAPERS_GRID = tuple(2.0**power for power in range(-17, 4, 2))
 
@@ -30,17 +33,6 @@ class Variant:
 
     settings: dict[str, Any]
     problems: list[Problem]
-
-
-@dataclass(frozen=True, eq=False)
-class Trial:
-    """The scores of a setting at every C (rows) on every fold (columns).
-
-    `values` holds what the machines (columns) said of the tested rows at the best C.
-    """
-
-    scores: FloatArray
-    values: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,10 +48,12 @@ class Choice:
 class Selection(Machine):
     """A machine that chooses its settings, on one matrix for each kernel and scaling."""
 
-    Cs: Sequence[float]
+    Cs: Sequence[float] | None
     cv: Any
     scoring: Any
+    random_state: Any
     warm_start = False
+    usual_grid: ClassVar[Sequence[float]]
 
     def _validation(
         self,
@@ -72,32 +66,44 @@ class Selection(Machine):
     ) -> CrossValidation:
         """Return the cross-validation that is asked for, by `scorer` if by no other."""
         scorer = scorer if self.scoring is None else get_scorer(self.scoring)
-        Cs = as_grid("Cs", self.Cs, check_positive)
+        Cs = as_grid("Cs", self.usual_grid if self.Cs is None else self.Cs, check_positive)
         return CrossValidation(X, y, counts, splits, Cs, scorer, foresee, self.tol, self.max_iter)
 
     def _fit_best(self, validation: CrossValidation, variants: list[Variant], task: Task) -> Choice:
         """Choose, and fit the machines of the choice on all rows."""
-        kernels, scalings = as_list("kernel", self.kernel), as_list("scaling", self.scaling)
+        choose = self._race if self._is_automatic else self._compare
         n_machines = sum(len(variant.problems) for variant in variants)
-        n_trials = len(kernels) * len(scalings) * n_machines
-        with task.part("selection", 0, n_trials) as part:
-            choice = self._choose(validation, variants, part)
+        n_parts = 1 + n_machines if self._is_automatic else self._n_settings() * n_machines
+        with task.part("selection", 0, n_parts) as part:
+            choice = choose(validation, variants, part)
         self.C_ = choice.settings["C"] * choice.problems[0].scale.spread
         with task.part("refit", 1, len(choice.problems)) as part:
             self._fit_machines(validation.X, choice.comparison, choice.problems, part)
         return choice
 
-    def _choose(self, validation: CrossValidation, variants: list[Variant], task: Task) -> Choice:
+    @property
+    def _is_automatic(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == "auto"
+
+    def _scalings(self) -> list[Any] | None:
+        """Return the scalings that are asked for, None for those that suit."""
+        asked: Any = self.scaling
+        return None if asked == "auto" else as_list("scaling", asked)
+
+    def _n_settings(self) -> int:
+        return len(as_list("kernel", self.kernel)) * len(self._scalings() or ["range"])
+
+    def _compare(self, validation: CrossValidation, variants: list[Variant], task: Task) -> Choice:
         """Try every setting, keep the scores, and return the best.
 
         Of equally good ones that is the smallest C, then the setting that was named first.
         """
         X, counts = validation.X, validation.counts
-        kernels, scalings = as_list("kernel", self.kernel), as_list("scaling", self.scaling)
+        kernels, scalings = as_list("kernel", self.kernel), self._scalings() or ["range"]
         numbers, trials, budget = count(), {}, Budget.of(self.cache_size)
         for place, comparison in compare_all(X, counts, kernels, scalings, budget):
             for number, variant in enumerate(variants):
-                trial = _try(validation, comparison.K, variant.problems, task, numbers)
+                trial = try_out(validation, comparison.K, variant.problems, task, numbers)
                 trials[(*place, number)] = trial
         named = sorted(trials)  # in the order of the lists
         settings = [
@@ -110,12 +116,36 @@ class Selection(Machine):
         problems = variants[winner[2]].problems
         return Choice(self.best_params_, problems, comparison, trials[winner].values)
 
+    def _race(self, validation: CrossValidation, variants: list[Variant], task: Task) -> Choice:
+        """Let kernels and scalings race, then try the winner with all rows and folds."""
+        X, counts = validation.X, validation.counts
+        grid = Grid() if self.Cs is None else Grid(tuple(validation.Cs), is_relative=False)
+        contest = Contest(validation, variants[0].problems, grid, Budget.of(self.cache_size))
+        seed = check_random_state(self.random_state).randint(2**31)
+        winner = contest.winner(
+            contestants(X, counts, self._scalings()),
+            np.unique(validation.y, return_inverse=True)[1] if is_classifier(self) else None,
+            np.random.default_rng(seed),
+            task,
+        )
+        self.race_results_ = contest.results
+        kernel, scaling = winner.candidate.kernel, winner.candidate.scaling
+        comparison = compare(X, counts, kernel, scaling, contest.budget)
+        final = replace(validation, Cs=grid.at(winner.places, comparison, counts))
+        numbers = count(1)
+        trials = [
+            try_out(final, comparison.K, variant.problems, task, numbers) for variant in variants
+        ]
+        settings = [{"kernel": kernel, "scaling": scaling, **each.settings} for each in variants]
+        best = self._rank(settings, final, trials)
+        return Choice(self.best_params_, variants[best].problems, comparison, trials[best].values)
+
     def _rank(
         self, settings: list[dict[str, Any]], validation: CrossValidation, trials: list[Trial]
     ) -> int:
         """Keep the scores of all trials, and return the place of the best."""
         scores = np.array([trial.scores for trial in trials])
-        means = _comparable_means(scores)
+        means = comparable_means(scores)
         if np.isneginf(means).all():
             raise ValueError(
                 f"scoring = {self.scoring!r} is not a number for any setting: choose another "
@@ -127,30 +157,6 @@ class Selection(Machine):
         self.best_params_ = self.cv_results_["params"][self.best_index_]
         self.best_score_ = float(means[best, at])
         return int(best)
-
-
-def _try(
-    validation: CrossValidation,
-    K: FloatArray | Matrix,
-    problems: list[Problem],
-    task: Task,
-    numbers: Iterator[int],
-) -> Trial:
-    """Cross-validate the machines of a setting, each a part of the task."""
-    machines = []
-    for problem in problems:
-        with task.part("machine", next(numbers), validation.n_problems) as part:
-            machines.append(validation.solve(K, problem, part))
-    values = [np.stack(fold, axis=2) for fold in zip(*machines, strict=True)]
-    scores = validation.scores(values)
-    best = np.argmax(_comparable_means(scores))
-    return Trial(scores, np.concatenate([fold[best] for fold in values]))
-
-
-def _comparable_means(scores: FloatArray) -> FloatArray:
-    """Return means over folds (last axis), those that are no numbers below any other."""
-    means = scores.mean(axis=-1)
-    return np.where(np.isnan(means), -np.inf, means)
 
 
 def as_list(name: str, choices: Any) -> list[Any]:
@@ -183,7 +189,7 @@ def _results(
         **{f"split{fold}_test_score": column for fold, column in enumerate(flat.T)},
         "mean_test_score": flat.mean(axis=1),
         "std_test_score": flat.std(axis=1),
-        "rank_test_score": rankdata(-_comparable_means(flat), method="min").astype(np.int32),
+        "rank_test_score": rankdata(-comparable_means(flat), method="min").astype(np.int32),
     }
 
 

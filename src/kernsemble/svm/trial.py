@@ -1,0 +1,47 @@
+"""The cross-validation of one setting."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from kernsemble._typing import FloatArray
+from kernsemble.solvers.matrix import Matrix
+from kernsemble.svm.cross_validation import CrossValidation
+from kernsemble.svm.problem import Problem
+from kernsemble.svm.progress import Task
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """The scores of a setting at every C (rows) on every fold (columns).
+
+    `values` holds what the machines (columns) said of the tested rows at the best C.
+    """
+
+    scores: FloatArray
+    values: FloatArray
+
+
+def try_out(
+    validation: CrossValidation,
+    K: FloatArray | Matrix,
+    problems: list[Problem],
+    task: Task,
+    numbers: Iterator[int],
+) -> Trial:
+    """Cross-validate the machines of a setting, each a part of the task."""
+    machines = []
+    for problem in problems:
+        with task.part("machine", next(numbers), validation.n_problems) as part:
+            machines.append(validation.solve(K, problem, part))
+    values = [np.stack(fold, axis=2) for fold in zip(*machines, strict=True)]
+    scores = validation.scores(values)
+    best = np.argmax(comparable_means(scores))
+    return Trial(scores, np.concatenate([fold[best] for fold in values]))
+
+
+def comparable_means(scores: FloatArray) -> FloatArray:
+    """Return means over folds (last axis), those that are no numbers below any other."""
+    means = scores.mean(axis=-1)
+    return np.where(np.isnan(means), -np.inf, means)

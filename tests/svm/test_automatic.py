@@ -1,0 +1,102 @@
+"""kernel="auto": a race on real rows, which repeats, and whose cost is bounded."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.datasets import load_iris, make_friedman1
+
+from kernsemble.datasets import make_threenorm, make_xor
+from kernsemble.kernels import Exponential, Laplacian
+from kernsemble.solvers import folds
+from kernsemble.svm import InfiniteEnsembleClassifierCV, InfiniteEnsembleRegressorCV
+
+X, y = make_threenorm(150, random_state=0)
+
+
+def test_a_race_repeats_with_its_random_state():
+    machines = [
+        InfiniteEnsembleClassifierCV("auto", random_state=seed).fit(X, y) for seed in (3, 3)
+    ]
+    assert machines[0].race_results_ == machines[1].race_results_
+    assert machines[0].best_params_ == machines[1].best_params_
+    assert_array_equal(machines[0].dual_coef_, machines[1].dual_coef_)
+
+
+def test_what_stumps_cannot_do_is_left_to_others():
+    rows, classes = make_xor(300, noise=0.2, random_state=0)
+    machine = InfiniteEnsembleClassifierCV("auto", random_state=0).fit(rows, classes)
+    assert isinstance(machine.best_params_["kernel"], (Laplacian, Exponential))
+    assert machine.best_score_ > 0.95
+
+
+def test_the_winner_is_tried_by_all_folds_on_all_rows():
+    machine = InfiniteEnsembleClassifierCV("auto", cv=4, random_state=0).fit(X, y)
+    kernels = set(machine.cv_results_["param_kernel"])
+    assert kernels == {machine.best_params_["kernel"]}
+    assert "split3_test_score" in machine.cv_results_
+    fixed = InfiniteEnsembleClassifierCV(
+        machine.best_params_["kernel"],
+        Cs=np.unique(machine.cv_results_["param_C"].astype(float)),
+        cv=4,
+        scaling=machine.best_params_["scaling"],
+    ).fit(X, y)
+    assert fixed.C_ == machine.C_
+    assert_array_equal(fixed.predict(X), machine.predict(X))
+    assert_array_equal(fixed.predict_proba(X), machine.predict_proba(X))
+
+
+def test_rows_without_weight_do_not_race():
+    weight = np.r_[np.ones(100), np.zeros(50)]
+    cv = [(np.flatnonzero(np.arange(100) % 3 != k), np.arange(k, 100, 3)) for k in range(3)]
+    absent = InfiniteEnsembleClassifierCV("auto", cv=cv, random_state=0)
+    left_out = InfiniteEnsembleClassifierCV("auto", cv=cv, random_state=0).fit(X[:100], y[:100])
+    assert_array_equal(absent.fit(X, y, weight).predict(X), left_out.predict(X))
+
+
+def test_given_scalings_and_penalties_limit_the_race():
+    machine = InfiniteEnsembleClassifierCV(
+        "auto", scaling=["rank"], Cs=[0.5, 1.0, 2.0], random_state=0
+    ).fit(X, y)
+    assert set(machine.race_results_["scaling"]) == {"rank"}
+    assert set(machine.race_results_["C"]) <= {0.5, 1.0, 2.0}
+
+
+def test_sparse_rows_race_as_dense_ones_do():
+    rows = sparse.random(120, 30, density=0.1, random_state=0, format="csr")
+    target = np.asarray(rows.sum(axis=1)).ravel() > 1.5
+    machines = [
+        InfiniteEnsembleClassifierCV("auto", cv=3, random_state=0).fit(each, target)
+        for each in (rows, rows.toarray())
+    ]
+    scores = [each.race_results_["mean_test_score"] for each in machines]
+    assert_allclose(*scores, atol=0.02)  # ties of rounding may fall either way
+    assert len(set(scores[0])) > 3
+
+
+def test_several_classes_and_numbers_race_too():
+    rows, classes = load_iris(return_X_y=True)
+    assert (
+        InfiniteEnsembleClassifierCV("auto", random_state=0).fit(rows, classes).best_score_ > 0.93
+    )
+    rows, target = make_friedman1(150, noise=1.0, random_state=0)
+    machine = InfiniteEnsembleRegressorCV("auto", random_state=0).fit(rows, target)
+    stumps = InfiniteEnsembleRegressorCV("stump").fit(rows, target)
+    assert machine.best_score_ >= stumps.best_score_ - 0.05
+
+
+@pytest.mark.large
+def test_a_race_looks_at_no_more_than_some_twenty_matrices(monkeypatch):
+    """The entries of all matrices that are solved on, against that of all rows."""
+    rows, classes = make_threenorm(2000, random_state=0)
+    seen = []
+    original = folds.solve_folds
+
+    def counted(K, *arguments, **settings):
+        seen.append(len(K))
+        return original(K, *arguments, **settings)
+
+    monkeypatch.setattr("kernsemble.svm.cross_validation.solve_folds", counted)
+    InfiniteEnsembleClassifierCV("auto", random_state=0).fit(rows, classes)
+    assert sum(n**2 for n in seen[:-1]) <= 2.5 * 2000**2
+    assert seen[-1] == 2000

@@ -1,0 +1,280 @@
+"""Candidates race: who stays, on which rows, in which folds."""
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+from numpy.testing import assert_array_equal
+from scipy import sparse
+from sklearn.datasets import load_iris
+from sklearn.model_selection import (
+    GroupKFold,
+    LeaveOneOut,
+    RepeatedStratifiedKFold,
+    StratifiedKFold,
+    TimeSeriesSplit,
+)
+
+from kernsemble.datasets import make_threenorm
+from kernsemble.kernels import Exponential, Laplacian, Perceptron, Stump
+from kernsemble.solvers import solve_folds
+from kernsemble.svm import racing
+from kernsemble.svm.racing import Candidate, Entry, Round, contestants, plan_rounds, race
+from kernsemble.svm.scaling import FeatureScaling
+from kernsemble.svm.splits import read_splits
+
+NAMES = [Candidate(Laplacian(float(number + 1)), "rank") for number in range(18)]
+ANY_ROUND = Round(np.arange(4), (), n_stay=1)
+
+
+def rounds_of(*n_stay):
+    return [replace(ANY_ROUND, n_stay=n) for n in n_stay]
+
+
+def plan(codes, cv=5, counts=None, n_candidates=18, seed=0):
+    counts = np.ones(len(codes)) if counts is None else counts
+    splits = read_splits(cv, np.zeros((len(codes), 1)), codes, counts, is_classifier=True)
+    return plan_rounds(n_candidates, codes, counts, splits, np.random.default_rng(seed))
+
+
+# -- who stays
+
+
+@given(
+    quality=st.permutations(range(18)),
+    n_stay=st.lists(st.integers(1, 18), min_size=1, max_size=4),
+)
+def test_without_noise_the_best_stay_in_the_order_of_their_scores(quality, n_stay):
+    worth = dict(zip(NAMES, quality, strict=True))
+
+    def score(entries, _):
+        return [np.full((len(each.places), 3), worth[each.candidate]) for each in entries]
+
+    left = race(NAMES, rounds_of(*n_stay), 9, score)
+    best = sorted(NAMES, key=worth.__getitem__, reverse=True)
+    assert [entry.candidate for entry in left] == best[: min(n_stay)]
+
+
+def test_every_round_sees_only_those_who_stayed():
+    seen = []
+
+    def score(entries, each):
+        seen.append((each.n_stay, len(entries)))
+        return [np.zeros((len(entry.places), 2)) for entry in entries]
+
+    assert race(NAMES, rounds_of(7, 3, 1), 9, score) == [Entry(NAMES[0], (0, 1, 2))]
+    assert seen == [(7, 18), (3, 7), (1, 3)]
+
+
+@given(peak=st.integers(0, 8))
+def test_the_grid_narrows_to_the_best_penalty(peak):
+    def score(entries, _):
+        return [
+            -np.abs(np.array(each.places) - peak)[:, np.newaxis] * np.ones(3) for each in entries
+        ]
+
+    (left,) = race(NAMES[:1], rounds_of(1, 1), 9, score)
+    assert left.places == tuple(range(max(peak - racing.REACH, 0), min(peak + racing.REACH, 8) + 1))
+
+
+@pytest.mark.parametrize("n_places", [1, 2, 3])
+def test_a_short_grid_is_tried_somewhere(n_places):
+    def score(entries, _):
+        assert all(entry.places for entry in entries)
+        return [np.zeros((len(entry.places), 2)) for entry in entries]
+
+    (left,) = race(NAMES, rounds_of(1), n_places, score)
+    assert left.places == tuple(range(n_places))
+
+
+def test_a_favourite_is_beaten_by_what_is_clearly_better_only():
+    favourite = replace(NAMES[1], is_favourite=True)
+    spread = np.array([0.7, 0.8, 0.9])  # a standard error of 0.0577
+    lead = racing.HEAD_START * spread.std(ddof=1) / np.sqrt(3)
+    for ahead, winner in ((0.9 * lead, favourite), (1.1 * lead, NAMES[0])):
+        by_name = {NAMES[0]: spread + ahead, favourite: spread}
+
+        def score(entries, _, by_name=by_name):
+            return [np.tile(by_name[each.candidate], (len(each.places), 1)) for each in entries]
+
+        (left,) = race([NAMES[0], favourite], rounds_of(1), 9, score)
+        assert left.candidate == winner
+
+
+def test_scores_that_are_no_numbers_lose_to_any_other():
+    def score(entries, _):
+        return [
+            np.full((len(each.places), 3), np.nan if each.candidate == NAMES[0] else -5.0)
+            for each in entries
+        ]
+
+    (left,) = race(NAMES[:2], rounds_of(1), 9, score)
+    assert left.candidate == NAMES[1]
+
+
+# -- on which rows
+
+
+@settings(deadline=None)
+@given(
+    sizes=st.lists(st.integers(3, 900), min_size=2, max_size=6),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_samples_are_nested_stratified_and_hold_every_class_in_every_fold(sizes, seed):
+    codes = np.random.default_rng(seed).permutation(np.repeat(np.arange(len(sizes)), sizes))
+    rounds = plan(codes, cv=StratifiedKFold(3), seed=seed)
+    for small, large in pairwise(rounds):
+        assert np.isin(small.rows, large.rows).all()
+    for each in rounds:
+        assert_array_equal(each.rows, np.unique(each.rows))
+        drawn = np.bincount(codes[each.rows])
+        share = len(each.rows) / len(codes)
+        assert (np.abs(drawn - share * np.array(sizes)) <= 4 * len(sizes) + 3).all()
+        for split in each.splits:
+            held_out = np.bincount(codes[each.rows[split.held_out]], minlength=len(sizes))
+            assert ((held_out > 0) & (held_out < drawn)).all()
+
+
+@pytest.mark.parametrize(
+    ("n", "rows", "entering"),
+    [
+        (120, [120, 120], [18, 3]),
+        (600, [300, 600], [18, 3]),
+        (1_000, [250, 500, 1_000], [18, 7, 3]),
+        (6_000, [375, 750, 1_500, 3_000], [18, 10, 5, 3]),
+    ],
+)
+def test_rows_double_while_candidates_drop_out_until_one_is_left(n, rows, entering):
+    rounds = plan(np.arange(n) % 2)
+    assert [len(each.rows) for each in rounds] == rows
+    assert [18, *(each.n_stay for each in rounds)] == [*entering, 1]
+
+
+def test_few_candidates_never_become_more():
+    assert [each.n_stay for each in plan(np.arange(600) % 2, n_candidates=2)] == [2, 1]
+
+
+def test_rows_that_do_not_count_are_not_drawn():
+    codes, counts = np.arange(800) % 2, np.repeat([1.0, 0.0], 400)
+    for each in plan(codes, cv=StratifiedKFold(5, shuffle=True, random_state=0), counts=counts):
+        assert each.rows.max() < 400
+
+
+def test_the_same_generator_draws_the_same_rounds_and_another_draws_others():
+    codes = np.arange(1_000) % 3
+    first, same, other = (plan(codes, seed=seed)[0].rows for seed in (0, 0, 1))
+    assert_array_equal(first, same)
+    assert not np.array_equal(first, other)
+
+
+# -- in which folds
+
+
+def test_folds_are_joined_to_few_and_groups_stay_together():
+    codes, groups = np.arange(1_000) % 2, np.arange(1_000) // 50
+    cv = list(GroupKFold(10).split(codes, codes, groups))
+    for each in plan(codes, cv=cv):
+        assert len(each.splits) == racing.N_FOLDS
+        tested = np.concatenate([split.tested for split in each.splits])
+        assert_array_equal(np.sort(tested), np.arange(len(each.rows)))
+        for split in each.splits:
+            inside = groups[each.rows[split.tested]]
+            outside = np.delete(groups[each.rows], split.held_out)
+            assert not np.isin(inside, outside).any()
+
+
+@pytest.mark.parametrize(
+    "cv",
+    [
+        LeaveOneOut(),
+        RepeatedStratifiedKFold(n_splits=3, n_repeats=3, random_state=0),
+        TimeSeriesSplit(4),
+        [(np.arange(100, 600), np.arange(100))],
+    ],
+    ids=["one row a fold", "overlapping", "past and future", "one fold"],
+)
+def test_folds_of_any_kind_learn_and_test_apart(cv):
+    for each in plan(np.arange(600) % 2, cv=cv):
+        assert 1 <= len(each.splits) <= racing.N_FOLDS
+        for split in each.splits:
+            assert len(split.tested) > 0
+            assert np.isin(split.tested, split.held_out).all()
+            assert len(split.held_out) < len(each.rows)
+
+
+# -- who races
+
+
+def test_every_kernel_races_on_every_scale_at_widths_of_its_mean_distance():
+    X, _ = make_threenorm(80, random_state=0)
+    found = contestants(X, np.ones(80))
+    assert len(found) == len(set(found)) == 18
+    assert {type(each.kernel) for each in found} == {Laplacian, Exponential, Perceptron, Stump}
+    assert [each for each in found if each.is_favourite] == found[:2]
+    for each in found:
+        if isinstance(each.kernel, Laplacian):
+            rows = FeatureScaling.of(X, each.scaling, np.ones(80)).transform(X)
+            D = np.abs(rows[:, np.newaxis] - rows).sum(axis=2)
+            mean = D.sum() / (80 * 79)
+            assert each.kernel.gamma * mean in [pytest.approx(width) for width in racing.WIDTHS]
+
+
+@pytest.mark.parametrize("as_rows", [np.asarray, sparse.csr_array])
+def test_columns_of_two_values_have_one_scale(as_rows):
+    X = as_rows(np.random.default_rng(0).integers(0, 2, (60, 5)).astype(float) * [1, 2, 3, 4, 5])
+    assert {each.scaling for each in contestants(X, np.ones(60))} == {"range"}
+
+
+# -- all together
+
+
+def cross_validated(X, codes):
+    """Return what scores entries by the share of right classes, and how it was asked."""
+    asked = []
+
+    def score(entries, each):
+        found, signs = [], np.where(codes[each.rows] == 1, 1.0, -1.0)
+        for entry in entries:
+            scaling = FeatureScaling.of(X, entry.candidate.scaling, np.ones(len(X)))
+            rows = scaling.transform(X)[each.rows]
+            K = entry.candidate.kernel.bind(rows)(rows)
+            unit = 1.0 / (np.diagonal(K).mean() - K.mean())
+            Cs = [racing.MULTIPLES[place] * unit for place in entry.places]
+            held_out = [split.held_out for split in each.splits]
+            folds = solve_folds(
+                K, signs, np.minimum(signs, 0.0), np.maximum(signs, 0.0), Cs, held_out
+            )
+            right = [
+                (np.sign(fold.decisions) == signs[rows]).mean(axis=1)
+                for fold, rows in zip(folds, held_out, strict=True)
+            ]
+            found.append(np.array(right).T)
+        asked.append(len(entries))
+        return found
+
+    return score, asked
+
+
+@pytest.mark.large
+def test_a_race_on_rings_ends_with_a_kernel_that_can_tell_them():
+    """Additive machines err on parity of signs; boxes and polytopes do not."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1.0, 1.0, (700, 2))
+    codes = (X.prod(axis=1) > 0.0).astype(int)
+    candidates = contestants(X, np.ones(700))
+    score, asked = cross_validated(X, codes)
+    (winner,) = race(candidates, plan(codes), len(racing.MULTIPLES), score)
+    assert asked == [18, 3]
+    assert not isinstance(winner.candidate.kernel, Stump)
+    (last,) = score([winner], plan(codes)[-1])
+    assert last.mean(axis=1).max() > 0.95
+
+
+def test_iris_plan_leaves_rows_of_all_species_on_both_sides():
+    _, species = load_iris(return_X_y=True)
+    for each in plan(species):
+        for split in each.splits:
+            kept = np.delete(species[each.rows], split.held_out)
+            assert set(kept) == set(species[each.rows[split.tested]]) == {0, 1, 2}
