@@ -61,7 +61,7 @@ def main() -> None:
         "rows on demand": (InfiniteEnsembleClassifier(cache_size=60, **settings), y),
         "selection": (InfiniteEnsembleClassifierCV(Cs=(1.0, 10.0, 100.0), tol=1e-6), y),
     }
-    print("| fit of 4,000 rows | whole fit, s | longest delay, s | interrupts | second fit at the optimum |")
+    print("| fit of 4,000 rows | whole fit, s | longest delay, s | interrupts | then optimal |")
     print("|---|---|---|---|---|")
     for name, (machine, target) in cases.items():
         clone(machine).fit(X[:500], target[:500])  # compiles
