@@ -10,7 +10,7 @@ from typing import TypeVar
 import joblib
 from threadpoolctl import ThreadpoolController
 
-FEWEST_TASKS = 4  # worth starting threads for
+FEWEST_TASKS = 4  # worth starting threads for, of short tasks
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -25,12 +25,13 @@ def run(
     work: Callable[[Task], Result],
     tasks: Sequence[Task],
     on_error: Callable[[], None] | None = None,
+    fewest: int = FEWEST_TASKS,
 ) -> list[Result]:
-    """Return ``work(task)`` for every task, done by several threads.
+    """Return ``work(task)`` for every task, done by several threads if there are a few.
 
     After an error or an interrupt `on_error` is called, and tasks at work are waited for.
     """
-    if len(tasks) < FEWEST_TASKS or n_threads() == 1:
+    if len(tasks) < fewest or n_threads() == 1:
         return [work(task) for task in tasks]
     with _SINGLE_THREADED_BLAS:
         pool = ThreadPoolExecutor(n_threads())

@@ -99,7 +99,8 @@ def test_an_error_ends_the_callbacks():
     [InfiniteEnsembleClassifier(warm_start=True), InfiniteEnsembleClassifierCV(cv=3)],
     ids=lambda machine: type(machine).__name__,
 )
-def test_a_callback_can_interrupt(machine):
+def test_a_callback_can_interrupt(machine, monkeypatch):
+    monkeypatch.setenv("NUMBA_NUM_THREADS", "1")  # one machine after another
     recorder = Interrupting()
     with pytest.raises(KeyboardInterrupt):
         machine.set_callbacks(recorder).fit(X, y)

@@ -134,7 +134,7 @@ def solve_folds(
 
     if isinstance(K, RowsOnDemand):  # computed by all threads
         return [work(rows) for rows in held_out]
-    return run(work, held_out, on_error=stop.set)
+    return run(work, held_out, on_error=stop.set, fewest=2)
 
 
 def _uninterrupted(solution: Solution) -> Solution:

@@ -91,7 +91,7 @@ class Machine(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc,valid-t
                 for place in places:
                     work(place)
             else:
-                run(work, places, on_error=stop.set)
+                run(work, places, on_error=stop.set, fewest=2)
         except KeyboardInterrupt:
             stop.set()
             for place in places:
