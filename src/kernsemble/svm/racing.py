@@ -1,9 +1,10 @@
 r"""Kernels and scalings race: what does badly on few rows is not tried on many.
 
-The rounds of a race have :math:`\dots, n/4, n/2, n` rows, each sample within the next, and
-few folds. After every round the better candidates stay, and each goes on with the values of
-C near its best. The cost of a machine grows at least as the square of its rows, so that the
-many candidates of the early rounds cost less than the few of the last.
+The rounds of a race have :math:`\dots, n/8, n/4, n/2` rows, or all if these are few, each
+sample within the next, and few folds. After every round the better candidates stay, and each
+goes on with the values of C near its best. The cost of a machine grows at least as the square
+of its rows, so that the many candidates of the early rounds cost less than the few of the
+last.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,15 +17,15 @@ from kernsemble._typing import FloatArray, IntArray, Rows
 from kernsemble.kernels import Exponential, Kernel, Laplacian, Perceptron, Stump
 from kernsemble.svm.scaling import FeatureScaling, Kind
 from kernsemble.svm.splits import Split
+from kernsemble.svm.trial import comparable_means
 
-WIDTHS = (0.5, 2.0)  # gamma, in units of 1 over the mean distance
+WIDTHS = (0.5, 1.0, 2.0, 4.0)  # gamma, in units of 1 over the mean distance
 MULTIPLES = tuple(2.0**power for power in range(-2, 7))  # of C = "scale"
-REACH = 2  # places of the grid on either side of the best, for the next round
+STRIDE = 3  # the first round tries every third C, the others those around the best
+REACH = 2  # places on either side of the best that are left to choose from in the end
 FEWEST_ROWS = 250
-ROWS_WORTH_ALL = 1_000  # up to which the last round has all rows
 N_FOLDS = 3
 N_LAST = 3  # candidates in the last round
-HEAD_START = 0.5  # of the favourites, in standard errors
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,6 @@ class Candidate:
 
     kernel: Kernel
     scaling: Kind | None
-    is_favourite: bool = False
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,9 @@ class Entry:
     candidate: Candidate
     places: tuple[int, ...]
 
-    def near(self, place: int, n_places: int) -> Self:
+    def near(self, place: int, reach: int, n_places: int) -> Self:
         """Return the same candidate for the places around one, of so many."""
-        start, stop = max(place - REACH, 0), min(place + REACH + 1, n_places)
+        start, stop = max(place - reach, 0), min(place + reach + 1, n_places)
         return replace(self, places=tuple(range(start, stop)))
 
 
@@ -73,42 +73,23 @@ def race(
     rounds : sequence of Round
         As `plan_rounds` returns them.
     n_places : int
-        How many values of C the grid has. The first round tries every second.
+        How many values of C the grid has.
     score : callable
         ``score(entries, round)`` returns for every entry an array of scores, more is
         better: a row for each of its places, a column for each fold.
     """
-    sparse_places = tuple(range(min(1, n_places - 1), n_places, 2))
-    entries = [Entry(candidate, sparse_places) for candidate in candidates]
-    for each in rounds:
-        scores = [_comparable(found) for found in score(entries, each)]
-        best = [int(np.argmax(found.mean(axis=1))) for found in scores]
-        at_best = np.array([found[k] for found, k in zip(scores, best, strict=True)])
-        order = _order([entry.candidate for entry in entries], at_best)
+    some_places = tuple(range(min(STRIDE // 2, n_places - 1), n_places, STRIDE))
+    entries = [Entry(candidate, some_places) for candidate in candidates]
+    for number, each in enumerate(rounds, start=1):
+        means = [comparable_means(found) for found in score(entries, each)]
+        best = [int(np.argmax(along_grid)) for along_grid in means]
+        order = np.argsort([-along_grid.max() for along_grid in means], kind="stable")
+        reach = REACH if number == len(rounds) else STRIDE // 2
         entries = [
-            entries[k].near(entries[k].places[best[k]], n_places) for k in order[: each.n_stay]
+            entries[k].near(entries[k].places[best[k]], reach, n_places)
+            for k in order[: each.n_stay]
         ]
     return entries
-
-
-def _comparable(scores: FloatArray) -> FloatArray:
-    """Return scores of which those that are no numbers are below any other."""
-    return np.where(np.isnan(scores), -np.inf, scores)
-
-
-def _order(candidates: Sequence[Candidate], scores: FloatArray) -> IntArray:
-    """Return the order of candidates by the mean of their scores (columns), best first.
-
-    Favourites are put forward by a share of the standard error of a mean, averaged over the
-    candidates: what is better by less is as likely to be worse on new rows.
-    """
-    means = scores.mean(axis=1)
-    finite = scores[np.isfinite(means)]
-    lead = 0.0
-    if finite.size and finite.shape[1] > 1:
-        lead = HEAD_START * float(finite.std(axis=1, ddof=1).mean()) / np.sqrt(finite.shape[1])
-    ahead = np.array([lead * candidate.is_favourite for candidate in candidates])
-    return np.argsort(-(means + ahead), kind="stable")
 
 
 def contestants(
@@ -116,18 +97,16 @@ def contestants(
 ) -> list[Candidate]:
     """Return the kernels and scalings that race on rows which count so often.
 
-    Trees and polytopes at several widths, perceptrons and stumps, on every scale. The
-    favourites are trees on the scale of ranks: over many data sets they are the safest choice
-    where few rows tell little.
+    Trees and polytopes at several widths, perceptrons and stumps, on every scale; trees on the
+    scale of ranks, the safest choice on the data sets this was tried on, are named first.
     """
-    found: list[Candidate] = []
+    found = []
     for kind in scalings or _scales(X, counts):
         rows = FeatureScaling.of(X, kind, counts).transform(X)
         for family in (Laplacian, Exponential):
             rate = family().bind(rows, counts).rate
             assert rate is not None  # bound
-            is_favourite = family is Laplacian and not found
-            found += [Candidate(family(width * rate), kind, is_favourite) for width in WIDTHS]
+            found += [Candidate(family(width * rate), kind) for width in WIDTHS]
         found += [Candidate(Perceptron(), kind), Candidate(Stump(), kind)]
     return found
 
@@ -163,12 +142,12 @@ def plan_rounds(
     Returns
     -------
     list of Round
-        With more and more rows, at last all; a sample has every class in the proportion of
-        the whole, and a row of each class from each fold that has one.
+        With more and more rows; a sample has every class in the proportion of the whole, and
+        a row of each class from each fold that has one.
     """
     folds = _few(splits)
     order = _nested_order(codes, counts, folds, rng)
-    sizes = _sizes(len(order))
+    sizes = _sizes(len(order), max(FEWEST_ROWS, N_FOLDS * len(np.unique(codes))))
     n_entries = np.geomspace(n_candidates, min(N_LAST, n_candidates), len(sizes))
     n_stay = [*np.rint(n_entries[1:]).astype(int), 1]
     return [
@@ -176,12 +155,12 @@ def plan_rounds(
     ]
 
 
-def _sizes(n: int) -> list[int]:
+def _sizes(n: int, fewest: int) -> list[int]:
     """Return the rows of each round: twice as many each time, at last half of them or all."""
-    sizes = [n] if n <= ROWS_WORTH_ALL else [n // 2]
-    while sizes[0] // 2 >= FEWEST_ROWS:
+    sizes = [n] if n <= 4 * fewest else [n // 2]
+    while sizes[0] // 2 >= fewest:
         sizes.insert(0, sizes[0] // 2)
-    return sizes if len(sizes) > 1 else 2 * sizes
+    return sizes if len(sizes) > 1 else [min(n, fewest), n]
 
 
 def _few(splits: Sequence[Split]) -> list[Split]:
