@@ -33,7 +33,7 @@ def run(
     """
     if len(tasks) < fewest or n_threads() == 1:
         return [work(task) for task in tasks]
-    with _SINGLE_THREADED_BLAS:
+    with SINGLE_THREADED_BLAS:
         pool = ThreadPoolExecutor(n_threads())
         try:
             return list(pool.map(work, tasks))
@@ -71,4 +71,4 @@ class _SingleThreadedBlas:
                 self._limit.restore_original_limits()
 
 
-_SINGLE_THREADED_BLAS = _SingleThreadedBlas()
+SINGLE_THREADED_BLAS = _SingleThreadedBlas()

@@ -1,0 +1,96 @@
+r"""Newton's method on tables, for losses with a continuous slope.
+
+.. math:: \min_{z, b}\; \tfrac12\|z\|^2 + \sum_i C_i\,\ell(y_i, b + (\Phi z)_i)
+
+The bias is the best for the tables after every step, so that the forces
+:math:`\beta_i = -C_i \ell'` sum to zero: they are feasible for the dual problem, and the duality
+gap is :math:`\tfrac12\|z - \Phi^\top\beta\|^2`, half the squared gradient, whatever the loss.
+"""
+
+import numpy as np
+
+from kernsemble._typing import FloatArray
+from kernsemble.solvers.additive.losses import Loss
+from kernsemble.solvers.additive.system import NewtonSystem
+from kernsemble.solvers.additive.tables import Tables, inner
+
+FLATNESS = 0.3  # of the slope along a step, that ends its search
+BALANCE = 1e-11  # of the forces, that their sum may differ from zero by
+MOST_TRIALS = 60
+
+
+class Point:
+    r"""Where Newton's method stands: tables, bias, and what the loss says there.
+
+    Attributes
+    ----------
+    z, bias, f
+        The tables as rises over edges, the bias and the decision values.
+    beta, curvature, loss
+        Forces, curvatures and total of the loss.
+    force
+        :math:`\Phi^\top\beta`; the gradient is ``z - force``.
+    """
+
+    def __init__(self, tables: Tables, smooth: Loss, z: FloatArray, bias: float) -> None:
+        self.tables, self.smooth, self.z, self.bias = tables, smooth, z, bias
+        self.f = tables.at_rows(tables.levels_of(z)) + bias
+        self.beta, self.curvature = np.empty(tables.n_rows), np.empty(tables.n_rows)
+        self.loss = smooth.evaluate(self.f, self.beta, self.curvature)
+        self.settle()
+
+    @property
+    def gap(self) -> float:
+        """The duality gap: half the squared gradient."""
+        gradient = self.z - self.force
+        return 0.5 * inner(gradient, gradient)
+
+    @property
+    def objective(self) -> float:
+        """What is minimised."""
+        return 0.5 * inner(self.z, self.z) + self.loss
+
+    def settle(self) -> None:
+        """Find the best bias, and the forces there."""
+        low, high, step = -np.inf, np.inf, 1.0
+        for trial in range(MOST_TRIALS):
+            total = float(self.beta.sum())
+            if abs(total) <= BALANCE * float(np.abs(self.beta).sum()):
+                break
+            low, high = (0.0, high) if total > 0.0 else (low, 0.0)
+            bend = float(self.curvature.sum())
+            shift = total / bend if bend > 0.0 else np.copysign(step, total)
+            step *= 2.0
+            if not low < shift < high or (trial > 8 and np.isfinite(high - low)):
+                shift = 0.5 * (low + high)
+            self._move(self.f + shift, shift)
+            low, high = low - shift, high - shift
+        self.force = self.tables.edges_of(self.tables.sums(self.beta))
+
+    def step(self, system: NewtonSystem) -> None:
+        """Go along the Newton direction to where the objective is lowest, and settle the bias."""
+        gradient = self.z - self.force
+        dz, db = system.solve(self.curvature, -gradient, float(self.beta.sum()))
+        df = self.tables.at_rows(self.tables.levels_of(dz)) + db
+        f, slope, bend = self.f, inner(self.z, dz), inner(dz, dz)
+        first = slope - inner(self.beta, df)
+        low, high, t, at_low, at_high = 0.0, np.inf, 1.0, first, np.inf
+        for _ in range(MOST_TRIALS):
+            self._move(f + t * df, 0.0)
+            here = slope + t * bend - inner(self.beta, df)
+            if abs(here) <= FLATNESS * abs(first) or (high < np.inf and high - low <= 1e-12 * high):
+                break
+            low, at_low, high, at_high = (
+                (t, here, high, at_high) if here < 0.0 else (low, at_low, t, here)
+            )
+            if np.isinf(high):
+                t *= 2.0
+                continue
+            share = at_low / (at_low - at_high)
+            t = low + min(max(share, 0.1), 0.9) * (high - low)
+        self.z, self.bias = self.z + t * dz, self.bias + t * db
+        self.settle()
+
+    def _move(self, f: FloatArray, shift: float) -> None:
+        self.f, self.bias = f, self.bias + shift
+        self.loss = self.smooth.evaluate(f, self.beta, self.curvature)

@@ -1,0 +1,207 @@
+r"""Newton's method in stages: from a problem that is easy to the one that was asked for.
+
+Newton's method takes a few steps where curvatures change slowly. Where they jump and the strengths
+C are large, it crawls from one active set of rows to the next unless it starts near the solution.
+So the squared hinge starts with strengths at which a step is certain and grows from there, and
+kinked losses are rounded over a width that falls. Their coefficients are held back towards those of
+the stage before (the method of multipliers), so that a modest width gives the exact optimum.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from kernsemble._typing import FloatArray
+from kernsemble.solvers.additive.losses import AnyLoss, Kinked, Smooth, Smoothed, mean_strength
+from kernsemble.solvers.additive.newton import Point
+from kernsemble.solvers.additive.result import AdditiveSolution
+from kernsemble.solvers.additive.system import NewtonSystem
+from kernsemble.solvers.additive.tables import Tables, inner
+from kernsemble.solvers.result import Status
+
+EASY_STRENGTH = 2.0  # C times the mean squared norm of a row
+GROWTH = 4.0  # of strengths, or fall of widths, between stages
+LOOSE = 1e-2  # the relative gap at which a stage is left for the next
+TIGHTNESS = 0.1  # of the duality gap, that a rounded problem may contribute
+SMALLEST_WIDTH = 1e-8  # of the spread of the targets
+STEPS_A_STAGE = 40  # more: the width fell too fast
+STARTING_WIDTH = 1.0  # of the spread, from a solution for the same strengths
+
+Watch = Callable[[int, float], None]
+
+
+class Run(ABC):
+    """A problem and how far Newton's method has come."""
+
+    def __init__(
+        self,
+        tables: Tables,
+        loss: AnyLoss,
+        tol: float,
+        max_iter: int,
+        start: AdditiveSolution | None,
+        watch: Watch | None,
+    ) -> None:
+        self.tables, self.tol, self.max_iter, self.watch = tables, tol, max_iter, watch
+        self.system, self.status = NewtonSystem(tables), Status.STOPPED
+        self.start = start
+        self.z = np.zeros(tables.n_levels) if start is None else start.z
+        self.bias = 0.0 if start is None else start.bias
+        self.n_iter, self.n_before, self.method = 0, 0, "newton"
+        self.strength = mean_strength(loss)
+        self.growth = 1.0 if start is None else self.strength / max(start.strength, 1e-300)
+
+    def finish(self) -> AdditiveSolution:
+        """Go through the stages, and return what was reached."""
+        try:
+            self.advance()
+        except KeyboardInterrupt:
+            self.status = Status.INTERRUPTED
+        return self.solution()
+
+    @abstractmethod
+    def advance(self) -> None:
+        """Go through the stages."""
+
+    @abstractmethod
+    def solution(self) -> AdditiveSolution:
+        """Return where the run stands, and the evidence."""
+
+    def took_step(self, point: Point, gap: float) -> bool:
+        """Take a step unless there is none left, and report the relative gap before it."""
+        if self.n_iter >= self.max_iter:
+            return False
+        if self.watch is not None:
+            self.watch(self.n_before + self.n_iter, gap)
+        point.step(self.system)
+        self.z, self.bias = point.z, point.bias
+        self.n_iter += 1
+        return True
+
+    def easiness(self, C: FloatArray) -> float:
+        """Return how many times less strength, or more width, makes the problem easy."""
+        norms = self.tables.squared_norms()[C > 0.0]
+        norm = float(norms.mean()) if len(norms) > 0 else 0.0
+        return max(norm * self.strength / EASY_STRENGTH, 1.0)
+
+    def summary(
+        self,
+        z: FloatArray,
+        bias: float,
+        decisions: FloatArray,
+        beta: FloatArray,
+        primal: float,
+        dual: float,
+    ) -> AdditiveSolution:
+        """Return a solution of what was reached and how."""
+        return AdditiveSolution(
+            tables=self.tables.split(self.tables.levels_of(z)),
+            bias=bias,
+            decisions=decisions,
+            beta=beta,
+            primal=primal,
+            dual=dual,
+            gap=relative(primal - dual, primal),
+            n_iter=self.n_before + self.n_iter,
+            n_products=self.system.n_products,
+            n_factors=self.system.n_factors,
+            method=self.method,
+            status=self.status,
+            z=z,
+            strength=self.strength,
+        )
+
+
+class SmoothRun(Run):
+    """A smooth loss, with strengths that grow if it has corners."""
+
+    def __init__(self, tables: Tables, loss: Smooth, *arguments: Any) -> None:
+        super().__init__(tables, loss, *arguments)
+        self.loss = loss
+
+    def advance(self) -> None:
+        easier = 1.0 / self.easiness(self.loss.C) if self.loss.has_corners else 1.0
+        if self.start is not None:
+            easier = min(max(easier, GROWTH / self.growth), 1.0)
+        while True:
+            point = Point(self.tables, self.loss.times(easier), self.z, self.bias)
+            tol = self.tol if easier == 1.0 else max(self.tol, LOOSE)
+            while (gap := relative(point.gap, point.objective)) > tol:
+                if not self.took_step(point, gap):
+                    return
+            if easier == 1.0:
+                self.status = Status.CONVERGED
+                return
+            easier = min(GROWTH * easier, 1.0)
+
+    def solution(self) -> AdditiveSolution:
+        point = Point(self.tables, self.loss, self.z, self.bias)
+        dual = point.objective - point.gap
+        return self.summary(point.z, point.bias, point.f, point.beta, point.objective, dual)
+
+
+class KinkedRun(Run):
+    """A kinked loss, with a width that falls."""
+
+    def __init__(self, tables: Tables, loss: Kinked, *arguments: Any) -> None:
+        super().__init__(tables, loss, *arguments)
+        self.loss = loss
+        C = loss.C
+        self.spread = float(np.std(loss.p[C > 0.0])) if (C > 0.0).any() else 0.0
+        self.spread = self.spread or 1.0
+        self.width = self.spread * self.easiness(C)
+        self.center = np.zeros(tables.n_rows)
+        if self.start is not None:
+            self.center = np.clip(self.start.beta, loss.lower, loss.upper)
+            again = STARTING_WIDTH * max(self.growth, 1.0) * self.spread
+            self.width = min(self.width, again)
+        self.primal, self.dual, self.gap = np.inf, -np.inf, np.inf
+        self.best_z, self.best_bias, self.best_beta = self.z, self.bias, self.center
+
+    def advance(self) -> None:
+        while True:
+            point, n_before = self.point(), self.n_iter
+            while not self.has_ended(point):
+                if point.gap <= TIGHTNESS * self.gap:
+                    self.center = point.beta
+                    self.width = max(self.width / GROWTH, SMALLEST_WIDTH * self.spread)
+                    break
+                if self.n_iter - n_before >= STEPS_A_STAGE:
+                    self.width *= GROWTH
+                    break
+                if not self.took_step(point, relative(self.primal - self.dual, self.primal)):
+                    return
+            else:
+                self.status = Status.CONVERGED
+                return
+
+    def point(self) -> Point:
+        """Return where the run stands with the width of this stage."""
+        smooth = Smoothed(self.loss, self.width, self.center)
+        return Point(self.tables, smooth, self.z, self.bias)
+
+    def has_ended(self, point: Point) -> bool:
+        """Compare the best value of the primal objective with the best of the dual."""
+        primal = 0.5 * inner(point.z, point.z) + self.loss.total(point.f)
+        dual = self.loss.pull(point.beta) - 0.5 * inner(point.force, point.force)
+        self.gap = primal - dual
+        if primal < self.primal:
+            self.primal, self.best_z, self.best_bias = primal, point.z, point.bias
+        if dual > self.dual:
+            self.dual, self.best_beta = dual, point.beta.copy()
+        return relative(self.primal - self.dual, self.primal) <= self.tol
+
+    def solution(self) -> AdditiveSolution:
+        decisions = self.tables.at_rows(self.tables.levels_of(self.best_z)) + self.best_bias
+        return self.summary(
+            self.best_z, self.best_bias, decisions, self.best_beta, self.primal, self.dual
+        )
+
+
+def relative(gap: float, primal: float) -> float:
+    """Return a duality gap as a share of the primal objective."""
+    if np.isinf(gap):
+        return np.inf
+    return max(gap, 0.0) / primal if primal > 0.0 else 0.0

@@ -1,0 +1,233 @@
+r"""Sums of tables: :math:`f(x_i) = b + \sum_d g_d[\mathrm{code}_{id}]`, and what they cost.
+
+Every level of a table but the root hangs on one edge, towards the root; ordered levels hang in
+a row on either side of the root, loose levels on the root itself. With the rise
+:math:`\Delta g` over the edge to a level,
+
+.. math:: \|w\|^2 = \tfrac12 \sum_{\text{ordered}} (\Delta g)^2 / m
+                    + \sum_{\text{loose}} (\Delta g)^2 / v ,
+
+m the measure of the thresholds between neighbouring levels, v the weight of the hypothesis
+"x is at this level". This is the norm that belongs to the kernel :math:`-\sum_d |M_d(x_d) -
+M_d(x'_d)|` of stumps, whose shape functions rise by :math:`2 m S`, with S the sum of the
+coefficients beyond (as :math:`\|w\|^2 = 2\sum m S^2`), and to :math:`\sum_d v\,1[x_d = x'_d]`
+of categories. A table is known up to a constant that belongs to the bias: it is zero at the root.
+
+Solvers use :math:`z = \Delta g / s` with :math:`s = \sqrt{2m}` or :math:`\sqrt v`, so that
+:math:`\|w\|^2 = \|z\|^2`: the explicit features of a row are the s of the edges between its
+level and the root, :math:`g = \Phi z`, and the identity is the worst-conditioned that the
+Hessian can be. A level that is the root has s = 0, and its z stays 0.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Self, TypeVar
+
+import numpy as np
+
+from kernsemble._jit import jit
+from kernsemble._threads import run
+from kernsemble._typing import FloatArray, IntArray
+
+Task = TypeVar("Task")
+
+ROWS_A_TASK = 32_768
+ENTRIES_WORTH_THREADS = 4_000_000  # measured
+
+
+@dataclass(frozen=True, eq=False)
+class Tables:
+    """The tables of an additive problem, described by arrays; one entry a level unless told.
+
+    Attributes
+    ----------
+    codes : array of shape (D, n), uint8 or uint16
+        The level of every row in each table.
+    offsets : array of shape (D + 1,)
+        Where the levels of each table start.
+    n_ordered, root : arrays of shape (D,)
+        How many levels are ordered, the first ones, and which of them is the root.
+    scale : array of shape (n_levels,)
+        The s of the edge to each level.
+    has_threads : bool
+        Whether work over rows may be shared by threads.
+    """
+
+    codes: IntArray
+    offsets: IntArray
+    n_ordered: IntArray
+    root: IntArray
+    scale: FloatArray
+    has_threads: bool = True
+
+    @classmethod
+    def of(
+        cls,
+        codes: IntArray,
+        measures: Sequence[FloatArray],
+        weights: Sequence[FloatArray],
+        roots: Sequence[int],
+    ) -> Self:
+        """Describe tables, with for each one the measures m, the weights v and the root.
+
+        There is one more ordered level than `measures`, and a loose one for each weight.
+        Categories have one ordered level, for what is none of them.
+        """
+        sizes = [len(m) + 1 + len(v) for m, v in zip(measures, weights, strict=True)]
+        for d, (size, m, v) in enumerate(zip(sizes, measures, weights, strict=True)):
+            if min(m.min(initial=0.0), v.min(initial=0.0)) < 0.0:
+                raise ValueError(f"table {d} has a negative measure: give 0 or more")
+            if codes.shape[1] > 0 and codes[d].max() >= size:
+                raise ValueError(f"table {d} has {size} levels, and the code {codes[d].max()}")
+        scales = [
+            np.concatenate([_edges(np.sqrt(2.0 * m), r), np.sqrt(v)])
+            for m, v, r in zip(measures, weights, roots, strict=True)
+        ]
+        return cls(
+            codes,
+            np.concatenate([[0], np.cumsum(sizes)]),
+            np.array([len(m) + 1 for m in measures]),
+            np.array(roots, dtype=np.intp),
+            np.concatenate(scales),
+        )
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return self.codes.shape[1]
+
+    @property
+    def n_tables(self) -> int:
+        """The number D of tables."""
+        return len(self.codes)
+
+    @property
+    def n_levels(self) -> int:
+        """The number of levels of all tables."""
+        return len(self.scale)
+
+    def split(self, g: FloatArray) -> list[FloatArray]:
+        """Return the part of each table."""
+        return np.split(g, self.offsets[1:-1])
+
+    def levels_of(self, z: FloatArray) -> FloatArray:
+        r"""Return the tables :math:`g = \Phi z`, in O(levels)."""
+        g = np.empty(self.n_levels)
+        _to_levels(z, self.offsets, self.n_ordered, self.root, self.scale, g)
+        return g
+
+    def edges_of(self, h: FloatArray) -> FloatArray:
+        r"""Return :math:`\Phi^\top h` of sums of each level, in O(levels)."""
+        z = h.copy()
+        _to_edges(z, self.offsets, self.n_ordered, self.root, self.scale)
+        return z
+
+    def squared_norms(self) -> FloatArray:
+        r"""Return :math:`\|\Phi_i\|^2 = K_{ii}` of every row."""
+        return self.at_rows(self.levels_of(self.scale))
+
+    def at_rows(self, g: FloatArray, codes: IntArray | None = None) -> FloatArray:
+        r"""Return :math:`\sum_d g_d[\mathrm{code}_{id}]`, in O(n D), threads over rows."""
+        codes = self.codes if codes is None else codes
+        n = codes.shape[1]
+        out = np.zeros(n)
+        tasks = [slice(first, min(first + ROWS_A_TASK, n)) for first in range(0, n, ROWS_A_TASK)]
+
+        def work(rows: slice) -> None:
+            _look_up(codes[:, rows], self.offsets, g, out[rows])
+
+        self.share(work, tasks, codes.size)
+        return out
+
+    def sums(self, values: FloatArray, codes: IntArray | None = None) -> FloatArray:
+        """Return the sums of values of the rows at each level, in O(n D), threads over tables."""
+        codes = self.codes if codes is None else codes
+        out = np.zeros(self.n_levels)
+
+        def work(d: int) -> None:
+            _add_up(codes[d], values, out[self.offsets[d] : self.offsets[d + 1]])
+
+        self.share(work, range(self.n_tables), codes.size)
+        return out
+
+    def share(self, work: Callable[[Task], None], tasks: Sequence[Task], n_entries: int) -> None:
+        """Do `work` on all tasks, with threads where so many entries are worth them."""
+        if self.has_threads and n_entries >= ENTRIES_WORTH_THREADS:
+            run(work, tasks)
+        else:
+            for task in tasks:
+                work(task)
+
+
+def _edges(scale: FloatArray, root: int) -> FloatArray:
+    """Return the scales between neighbours as those of edges towards the root."""
+    return np.concatenate([scale[:root], [0.0], scale[root:]])
+
+
+@jit
+def _to_levels(
+    z: FloatArray,
+    offsets: IntArray,
+    n_ordered: IntArray,
+    root: IntArray,
+    scale: FloatArray,
+    g: FloatArray,
+) -> None:
+    for d in range(len(root)):
+        start, middle, stop = offsets[d], offsets[d] + root[d], offsets[d] + n_ordered[d]
+        g[middle] = 0.0
+        for k in range(middle + 1, stop):
+            g[k] = g[k - 1] + scale[k] * z[k]
+        for k in range(middle - 1, start - 1, -1):
+            g[k] = g[k + 1] + scale[k] * z[k]
+        for k in range(stop, offsets[d + 1]):
+            g[k] = scale[k] * z[k]
+
+
+@jit
+def _to_edges(
+    z: FloatArray, offsets: IntArray, n_ordered: IntArray, root: IntArray, scale: FloatArray
+) -> None:
+    for d in range(len(root)):
+        start, stop = offsets[d], offsets[d + 1]
+        add_beyond(z[start:stop].reshape((-1, 1)), n_ordered[d], root[d], scale[start:stop])
+
+
+@jit
+def add_beyond(block: FloatArray, n_ordered: int, root: int, scale: FloatArray) -> None:
+    """Turn rows of a block, one a level, into s times the sum of those at and beyond a level."""
+    n = block.shape[1]
+    for k in range(n_ordered - 2, root, -1):
+        for t in range(n):
+            block[k, t] += block[k + 1, t]
+    for k in range(1, root):
+        for t in range(n):
+            block[k, t] += block[k - 1, t]
+    for k in range(len(scale)):
+        for t in range(n):
+            block[k, t] *= scale[k]
+
+
+@jit
+def _look_up(codes: IntArray, offsets: IntArray, g: FloatArray, out: FloatArray) -> None:
+    for first in range(0, codes.shape[1], 1024):  # what a cache holds
+        last = min(first + 1024, codes.shape[1])
+        for d in range(codes.shape[0]):
+            table = g[offsets[d] : offsets[d + 1]]
+            for i in range(first, last):
+                out[i] += table[codes[d, i]]
+
+
+@jit
+def _add_up(codes: IntArray, values: FloatArray, out: FloatArray) -> None:
+    for i in range(len(codes)):
+        out[codes[i]] += values[i]
+
+
+@jit
+def inner(a: FloatArray, b: FloatArray) -> float:
+    """Return the inner product of long arrays, which is too little work for BLAS's threads."""
+    total = 0.0
+    for i in range(len(a)):
+        total += a[i] * b[i]
+    return total

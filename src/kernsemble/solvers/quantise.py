@@ -1,0 +1,228 @@
+r"""Columns as levels and codes, so that a function of a feature is a short table.
+
+A numeric column becomes at most `max_levels` ordered levels. With no more distinct values than
+that every value is a level and nothing is lost; otherwise levels are quantiles of the sample, and
+the value of a level is the mean of its members. A missing value is a level of its own, outside
+the order. A column of categories (whole numbers from 0) has a level a category, none of them
+ordered, and level 0 for whatever the sample did not hold.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from kernsemble._arguments import check_count
+from kernsemble._jit import jit
+from kernsemble._threads import run
+from kernsemble._typing import BoolArray, FloatArray, IntArray
+from kernsemble.solvers.additive.levels import (
+    MOST_LEVELS,
+    Layout,
+    Levels,
+    blocks,
+    code_type,
+    encode,
+    evaluate,
+)
+
+__all__ = ["Levels", "encode", "evaluate", "quantise"]
+
+ROWS_THAT_TELL_QUANTILES = 200_000  # as many as scikit-learn's binning looks at
+HEAVY = 4.0  # times the weight of an average level: worth a level of its own
+
+
+def quantise(
+    X: FloatArray,
+    *,
+    max_levels: int = 256,
+    is_category: BoolArray | None = None,
+    weight: FloatArray | None = None,
+) -> tuple[list[Levels], IntArray]:
+    """Return the levels of every column, and the codes of every entry.
+
+    Parameters
+    ----------
+    X : array of shape (n, D)
+        Numbers, NaN where missing. Columns of categories hold whole numbers from 0, and
+        anything else (negative, NaN) where the category is unknown.
+    max_levels : int
+        At most so many levels in a numeric column, that of missing values among them; up to
+        65,535.
+    is_category : array of shape (D,), optional
+        Which columns are categories.
+    weight : array of shape (n,), optional
+        How often each row counts; zero is absence. Absent rows are encoded too.
+
+    Returns
+    -------
+    levels : list of D Levels
+    codes : array of shape (D, n)
+        One contiguous row a column, uint8 where every column has at most 256 levels, or uint16.
+
+    Notes
+    -----
+    Quantiles are those of 200,000 rows at most, drawn always alike; values and weights of
+    levels are those of all rows. Columns with at most `max_levels` distinct values are exact
+    whatever n. Costs O(D (m log m + n log max_levels)) with m = min(n, 200,000).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernsemble.solvers.quantise import quantise
+    >>> (levels,), codes = quantise(np.array([[3.0], [1.0], [np.nan], [3.0]]))
+    >>> levels.values, codes
+    (array([1., 3.]), array([[1, 0, 2, 1]], dtype=uint8))
+    """
+    check_count("max_levels", max_levels, 2)
+    if max_levels > MOST_LEVELS:
+        raise ValueError(f"max_levels = {max_levels}: codes have room for {MOST_LEVELS:,}")
+    n, D = X.shape
+    weight = np.ones(n) if weight is None else np.asarray(weight, dtype=np.float64)
+    is_category = np.zeros(D, dtype=bool) if is_category is None else is_category
+    first = _first_guess(X, weight, is_category, max_levels)
+    codes: IntArray = np.empty((D, n), dtype=code_type(first))
+    levels, is_right = _encoded(X, weight, first, codes)
+    wrong = np.flatnonzero(~is_right)
+    if len(wrong) > 0:  # values that the rows looked at did not hold
+        columns = X[:, wrong]
+        second = run(
+            partial(_column_levels, columns, weight, is_category[wrong], max_levels),
+            range(len(wrong)),
+        )
+        widest = code_type([*levels, *second])
+        codes, again = codes.astype(widest, copy=False), np.empty((len(wrong), n), dtype=widest)
+        for d, each in zip(wrong, _encoded(columns, weight, second, again)[0], strict=True):
+            levels[d] = each
+        codes[wrong] = again
+    return levels, codes
+
+
+def _first_guess(
+    X: FloatArray, weight: FloatArray, is_category: BoolArray, max_levels: int
+) -> list[Levels]:
+    present = np.flatnonzero(weight > 0.0)
+    if len(present) == 0:
+        raise ValueError("weight is zero everywhere: at least one row must be present")
+    if len(present) > ROWS_THAT_TELL_QUANTILES:
+        rng = np.random.default_rng(0)
+        present = np.sort(rng.choice(present, ROWS_THAT_TELL_QUANTILES, replace=False))
+    if len(present) < len(X):
+        X, weight = X[present], weight[present]
+    work = partial(_column_levels, X, weight, is_category, max_levels)
+    return run(work, range(len(is_category)))
+
+
+def _column_levels(
+    X: FloatArray, weight: FloatArray, is_category: BoolArray, max_levels: int, d: int
+) -> Levels:
+    column = X[:, d].astype(np.float64)
+    return (
+        _category_levels(column, weight)
+        if is_category[d]
+        else _number_levels(column, weight, max_levels)
+    )
+
+
+def _category_levels(column: FloatArray, weight: FloatArray) -> Levels:
+    known = column[(weight > 0.0) & (column >= 0.0)]
+    n_categories = int(known.max()) + 1 if len(known) > 0 else 0
+    one = np.ones(1, dtype=np.intp)
+    return Levels(np.full(1, np.nan), np.empty(0), n_categories, np.empty(0), one, 0)
+
+
+def _number_levels(column: FloatArray, weight: FloatArray, max_levels: int) -> Levels:
+    is_missing = np.isnan(column)
+    holds_missing = bool((weight[is_missing] > 0.0).any())
+    is_present = ~is_missing & (weight > 0.0)
+    if not is_present.all():
+        column, weight = column[is_present], weight[is_present]
+    if len(column) == 0:
+        column, weight = np.zeros(1), np.ones(1)  # a level that nothing belongs to
+    if (weight == weight[0]).all():
+        column = np.sort(column)
+    else:
+        order = np.argsort(column)
+        column, weight = column[order], weight[order]
+    if np.isinf(column[[0, -1]]).any():
+        raise ValueError("X holds infinite values: replace them by NaN or by finite numbers")
+    lowest, highest, distinct = _groups(column, weight, max_levels - holds_missing)
+    middles = 0.5 * lowest[1:] + 0.5 * highest[:-1]
+    cuts = np.where(middles < lowest[1:], np.maximum(middles, highest[:-1]), highest[:-1])
+    return Levels(lowest, cuts, int(holds_missing), np.empty(0), distinct, 0)
+
+
+@jit
+def _groups(
+    column: FloatArray, weight: FloatArray, max_levels: int
+) -> tuple[FloatArray, FloatArray, IntArray]:
+    """Return lowest, highest and number of distinct values of the levels of a sorted column.
+
+    Values with more than `HEAVY` times the average weight of a level have one of their own; the
+    others share the rest of the levels equally, as far as ties allow.
+    """
+    n, n_distinct, total = len(column), 0, 0.0
+    for t in range(n):
+        total += weight[t]
+        n_distinct += t == n - 1 or column[t + 1] != column[t]
+    values, mass = np.empty(n_distinct), np.zeros(n_distinct)
+    k = 0
+    for t in range(n):
+        values[k] = column[t]
+        mass[k] += weight[t]
+        k += t == n - 1 or column[t + 1] != column[t]
+    if n_distinct <= max_levels:
+        return values, values.copy(), np.ones(n_distinct, dtype=np.intp)
+    is_heavy = mass >= HEAVY * total / max_levels
+    shared, n_shared = total - mass[is_heavy].sum(), max_levels - 2 * is_heavy.sum()
+    group, n_groups, below, last = np.empty(n_distinct, dtype=np.intp), -1, 0.0, -1
+    for k in range(n_distinct):
+        mine = -2  # heavy: none of the shared levels
+        if not is_heavy[k]:
+            mine = min(int((below + 0.5 * mass[k]) / shared * n_shared), n_shared - 1)
+            below += mass[k]
+        if is_heavy[k] or mine != last:
+            n_groups += 1
+        group[k], last = n_groups, mine
+    lowest, highest = np.empty(n_groups + 1), np.empty(n_groups + 1)
+    distinct = np.zeros(n_groups + 1, dtype=np.intp)
+    for k in range(n_distinct):
+        if distinct[group[k]] == 0:
+            lowest[group[k]] = values[k]
+        highest[group[k]] = values[k]
+        distinct[group[k]] += 1
+    return lowest, highest, distinct
+
+
+def _encoded(
+    X: FloatArray, weight: FloatArray, levels: Sequence[Levels], codes: IntArray
+) -> tuple[list[Levels], BoolArray]:
+    """Encode all rows; return levels with values and weights of all rows, and which are right.
+
+    A column is wrong when an exact level turns out to hold a second value, or a missing value
+    or category has no level.
+    """
+    layout = Layout.of(levels)
+
+    def work(rows: slice) -> tuple[FloatArray, FloatArray, BoolArray]:
+        layout.encode(X[rows], codes[:, rows])
+        return layout.tally(X[rows], codes[:, rows], weight[rows])
+
+    totals, masses, rights = zip(*run(work, blocks(len(X))), strict=True)
+    total, mass = np.sum(totals, axis=0), np.sum(masses, axis=0)
+    columns = zip(levels, layout.offsets, layout.offsets[1:], strict=False)
+    finished = [_with_members(each, total[a:b], mass[a:b]) for each, a, b in columns]
+    return finished, np.all(rights, axis=0)
+
+
+def _with_members(levels: Levels, total: FloatArray, mass: FloatArray) -> Levels:
+    """Return the levels with the means of their members as values."""
+    values, m = levels.values, levels.n_ordered
+    if not (levels.is_exact or levels.holds_categories):
+        shift = np.divide(total[:m], mass[:m], out=np.zeros(m), where=mass[:m] > 0.0)
+        low = np.concatenate([[-np.inf], np.nextafter(levels.cuts, np.inf)])
+        values = np.clip(values + shift, low, np.concatenate([levels.cuts, [np.inf]]))
+    below = np.cumsum(mass[:m])
+    middle = int(np.searchsorted(below, 0.5 * below[-1]))
+    return replace(levels, values=values, weight=mass, middle=middle)

@@ -1,0 +1,96 @@
+"""The Newton system by products and by a factor, against a dense one."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+from numpy.testing import assert_allclose
+
+from kernsemble.solvers import Status
+from kernsemble.solvers.additive import Logistic, Tables, solve_additive, system
+from kernsemble.solvers.additive.conjugate import solve_by_products
+from kernsemble.solvers.additive.hessian import _solve_definite, solve_by_factor
+
+
+def random_tables(rng, n, n_tables):
+    """Tables with ordered and loose levels, edges without measure, and roots anywhere."""
+    measures = [rng.integers(0, 3, rng.integers(0, 6)).astype(float) for _ in range(n_tables)]
+    weights = [rng.integers(0, 3, rng.integers(0, 4)).astype(float) for _ in range(n_tables)]
+    sizes = [len(m) + 1 + len(v) for m, v in zip(measures, weights, strict=True)]
+    codes = np.array([rng.integers(0, size, n) for size in sizes], dtype=np.uint8)
+    roots = [int(rng.integers(0, len(m) + 1)) for m in measures]
+    return Tables.of(codes, measures, weights, roots)
+
+
+def dense_solution(tables, weight, right, right_bias):
+    phi = np.array([tables.at_rows(tables.levels_of(e)) for e in np.eye(tables.n_levels)]).T
+    design = np.column_stack([phi, np.ones(tables.n_rows)])
+    ridge = np.diag(np.append(np.ones(tables.n_levels), 0.0))
+    matrix = design.T @ (weight[:, np.newaxis] * design) + ridge
+    solution = np.linalg.solve(matrix, np.append(right, right_bias))
+    return solution[:-1], solution[-1]
+
+
+@given(seed=st.integers(0, 2**31), n_tables=st.integers(1, 4))
+@settings(max_examples=30)
+def test_both_solve_the_newton_system(seed, n_tables):
+    rng = np.random.default_rng(seed)
+    tables, weight = random_tables(rng, 30, n_tables), rng.uniform(0.1, 9.0, 30)
+    right, right_bias = tables.edges_of(rng.normal(size=tables.n_levels)), rng.normal()
+    expected = dense_solution(tables, weight, right, right_bias)
+    z, bias = solve_by_factor(tables, tables.codes, weight, right, right_bias)
+    assert_allclose(z, expected[0], atol=1e-8)
+    assert bias == pytest.approx(expected[1], abs=1e-8)
+    z, bias, _, is_enough = solve_by_products(
+        tables, tables.codes, weight, right, right_bias, 1e-10, 500
+    )
+    assert is_enough
+    assert_allclose(z, expected[0], atol=1e-7)
+    assert bias == pytest.approx(expected[1], abs=1e-7)
+
+
+@given(seed=st.integers(0, 2**31))
+@settings(max_examples=20)
+def test_one_table_is_solved_by_one_product(seed):
+    rng = np.random.default_rng(seed)
+    tables, weight = random_tables(rng, 30, 1), rng.uniform(0.1, 9.0, 30)
+    right = tables.edges_of(rng.normal(size=tables.n_levels))
+    *_, n_products, is_enough = solve_by_products(tables, tables.codes, weight, right, 0.0, 1e-6, 2)
+    assert is_enough
+    assert n_products <= 1
+
+
+def test_without_curvature_the_system_is_the_identity():
+    tables = random_tables(np.random.default_rng(0), 20, 3)
+    right = tables.edges_of(np.ones(tables.n_levels))
+    none, codes = np.empty(0), tables.codes[:, :0]
+    assert_allclose(solve_by_factor(tables, codes, none, right, 0.0)[0], right)
+    assert_allclose(solve_by_products(tables, codes, none, right, 0.0, 1e-9, 9)[0], right)
+
+
+def test_a_factor_that_rounding_spoils_is_mended():
+    nearly = np.array([[1.0, 0.0], [1.0, 1.0]])
+    found = _solve_definite(nearly, np.array([1.0, 1.0 - 1e-15]), np.array([1.0, 1.0]))
+    assert np.isfinite(found).all()
+
+
+@pytest.mark.parametrize(("worth", "has_factors"), [(0, True), (300, False)])
+def test_products_and_factors_lead_to_the_same_solution(worth, has_factors, monkeypatch):
+    rng = np.random.default_rng(1)
+    tables, y = random_tables(rng, 80, 4), rng.choice([-1.0, 1.0], 80)
+    expected = solve_additive(tables, Logistic(y, np.ones(80)), tol=1e-12)
+    monkeypatch.setattr(system.NewtonSystem, "_products_a_factor_is_worth", lambda self, n: worth)
+    solution = solve_additive(tables, Logistic(y, np.ones(80)), tol=1e-12)
+    assert (solution.n_factors > 0) == has_factors
+    assert (solution.n_products > 0) != has_factors
+    assert_allclose(solution.decisions, expected.decisions, atol=1e-5)
+
+
+def test_products_that_were_not_enough_are_followed_by_factors(monkeypatch):
+    rng = np.random.default_rng(1)
+    tables, y = random_tables(rng, 80, 4), rng.choice([-1.0, 1.0], 80)
+    monkeypatch.setattr(system, "PRODUCTS_EXPECTED", 1.0)
+    monkeypatch.setattr(system.NewtonSystem, "_products_a_factor_is_worth", lambda self, n: 1)
+    solution = solve_additive(tables, Logistic(y, np.full(80, 100.0)), tol=1e-10)
+    assert solution.status is Status.CONVERGED
+    assert 1 <= solution.n_products < solution.n_iter
+    assert solution.n_factors == solution.n_iter
