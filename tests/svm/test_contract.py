@@ -12,6 +12,7 @@ from kernsemble.svm import (
 )
 
 TIGHT = 1e-10  # weights are compared with repetitions to nine digits
+TIGHTER = 1e-12  # of a duality gap, which is as the square of what is left to go
 ESTIMATORS = [
     InfiniteEnsembleClassifier(tol=TIGHT),
     InfiniteEnsembleClassifier("perceptron", C=1.0, scaling="rank", tol=TIGHT),
@@ -25,8 +26,21 @@ ESTIMATORS = [
         multiclass="one-vs-rest",
         tol=TIGHT,
     ),
+    InfiniteEnsembleClassifier(solver="additive", tol=TIGHTER),
+    InfiniteEnsembleClassifier(solver="additive", loss="logistic", tol=TIGHT),
+    InfiniteEnsembleClassifier(
+        "perceptron", solver="additive", loss="squared_hinge", n_slices=8, tol=TIGHT
+    ),
+    InfiniteEnsembleClassifierCV(
+        solver="additive", loss="squared_hinge", Cs=(0.1, 1.0), cv=3, tol=1e-14
+    ),
+    InfiniteEnsembleClassifierCV(
+        loss="logistic", Cs=(0.1, 1.0), cv=3, multiclass="one-vs-rest", tol=TIGHT
+    ),
     InfiniteEnsembleRegressor(tol=TIGHT),
     InfiniteEnsembleRegressor(Laplacian(0.5), epsilon=0.1, scaling=None, tol=TIGHT),
+    InfiniteEnsembleRegressor(solver="additive", tol=TIGHTER),
+    InfiniteEnsembleRegressorCV(loss="squared", Cs=(0.1, 1.0), cv=3, tol=TIGHT),
     InfiniteEnsembleRegressorCV(Cs=(0.1, 1.0), epsilons=(0.1,), cv=3, tol=TIGHT),
 ]
 

@@ -207,7 +207,10 @@ def test_what_is_no_number_is_refused():
     for wrong in (np.nan, np.inf):
         rows = X.copy()
         rows[3, 4] = wrong
-        for machine in (InfiniteEnsembleClassifier(), InfiniteEnsembleRegressor()):
+        for machine in (
+            InfiniteEnsembleClassifier(solver="exact"),
+            InfiniteEnsembleRegressor("perceptron"),
+        ):
             with pytest.raises(ValueError, match="Input X contains"):
                 machine.fit(rows, y)
             with pytest.raises(ValueError, match="Input X contains"):

@@ -278,7 +278,7 @@ def _midpoints(values: FloatArray) -> FloatArray:
 def _columns(X: Rows) -> Iterator[FloatArray]:
     X = as_features(X)
     if not sparse.issparse(X):
-        yield from X.T.astype(np.float64)
+        yield from (column.astype(np.float64) for column in X.T)
         return
     stored = X.tocsc()
     for start, stop in pairwise(stored.indptr):

@@ -1,10 +1,8 @@
 """Support vector machines that are infinite ensembles."""
 
 from kernsemble.svm.classifier_cv import InfiniteEnsembleClassifierCV
-from kernsemble.svm.infinite_ensemble import (
-    InfiniteEnsembleClassifier,
-    InfiniteEnsembleRegressor,
-)
+from kernsemble.svm.infinite_ensemble import InfiniteEnsembleClassifier
+from kernsemble.svm.regressor import InfiniteEnsembleRegressor
 from kernsemble.svm.regressor_cv import InfiniteEnsembleRegressorCV
 
 __all__ = [

@@ -7,10 +7,8 @@ from typing import Any
 import numpy as np
 
 from kernsemble._typing import FloatArray, IntArray, Rows
-from kernsemble.solvers.matrix import as_matrix
 from kernsemble.svm.comparison import Comparison, compare_all
 from kernsemble.svm.cross_validation import CrossValidation
-from kernsemble.svm.machine import inverse_mean_distance
 from kernsemble.svm.memory import Budget
 from kernsemble.svm.problem import Problem
 from kernsemble.svm.progress import Task
@@ -28,7 +26,7 @@ class Grid:
 
     def at(self, places: Sequence[int], comparison: Comparison, counts: FloatArray) -> list[float]:
         """Return the values at some places, for rows that were compared and count so often."""
-        unit = inverse_mean_distance(as_matrix(comparison.K), counts) if self.is_relative else 1.0
+        unit = comparison.inverse_mean_distance(counts) if self.is_relative else 1.0
         return [unit * self.values[place] for place in places]
 
 
@@ -96,7 +94,7 @@ class Contest:
             ):
                 entry = entries[mine[place]]
                 Cs = self.grid.at(entry.places, comparison, counts)
-                trial = try_out(replace(among, Cs=Cs), comparison.K, problems, task, numbers)
+                trial = try_out(replace(among, Cs=Cs), comparison, problems, task, numbers)
                 found[mine[place]] = trial.scores
                 self._note(entry.candidate, len(rows), Cs, trial.scores)
         return [found[k] for k in range(len(entries))]

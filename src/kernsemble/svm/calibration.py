@@ -108,6 +108,11 @@ class Calibration(Value):
             curves.append(CURVES[kind].through(values[heard, machine], targets, weight[heard]))
         return cls(reduction, tuple(curves))
 
+    @classmethod
+    def of_logits(cls, reduction: Reduction) -> Self:
+        """Return the curves of machines whose values are logits, as with the logistic loss."""
+        return cls(reduction, (Sigmoid(1.0, 0.0),) * reduction.n_machines)
+
     def probabilities(self, values: FloatArray) -> FloatArray:
         """Return the probability of every class (columns); the largest is the class chosen."""
         shares = [curve(column) for curve, column in zip(self.curves, values.T, strict=True)]

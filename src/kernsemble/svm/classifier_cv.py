@@ -8,11 +8,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.metaestimators import available_if
 
-from kernsemble._typing import FloatArray
+from kernsemble._typing import FloatArray, IntArray
 from kernsemble.kernels import Kernel
 from kernsemble.svm.calibration import Calibration, Kind as CurveKind, check_calibration
-from kernsemble.svm.cross_validation import ForeseenClasses, share_right
+from kernsemble.svm.cross_validation import (
+    ForeseenClasses,
+    ForeseenProbabilities,
+    share_right,
+)
 from kernsemble.svm.infinite_ensemble import InfiniteEnsembleClassifier
+from kernsemble.svm.losses import LossOfClasses, Solver
 from kernsemble.svm.multiclass import Multiclass, Shape
 from kernsemble.svm.progress import Task, with_callbacks
 from kernsemble.svm.scaling import Kind
@@ -21,9 +26,10 @@ from kernsemble.svm.splits import check_classes, read_splits
 
 
 def _tells_probabilities(machine: "InfiniteEnsembleClassifierCV") -> bool:
-    if machine.calibration is None:
+    if machine.calibration is None and machine.loss != "logistic":
         raise AttributeError(
-            "calibration = None: give 'sigmoid' or 'isotonic', and fit again, to have probabilities"
+            "calibration = None: give 'sigmoid' or 'isotonic', or loss='logistic', and fit again, "
+            "to have probabilities"
         )
     return True
 
@@ -49,23 +55,29 @@ class InfiniteEnsembleClassifierCV(Selection, InfiniteEnsembleClassifier):
         some twenty fits.
     Cs : sequence of float, optional
         The values of C to choose from. By default the papers', 2**-17, 2**-15, ..., 2**3; with
-        ``kernel="auto"`` multiples of ``C="scale"`` from a quarter to 64.
+        ``kernel="auto"`` multiples of ``C="scale"`` from a quarter to 64, and with the additive
+        solver from a sixteenth to 65,536.
     cv : int, splitter or iterable, default=5
         The folds, as everywhere in scikit-learn; for groups give the pairs of indices,
         ``list(GroupKFold().split(X, y, groups))``.
     scoring : str, callable or None, default=None
-        What is best, as everywhere in scikit-learn, from decision values or classes; None
-        is the share of right classes.
+        What is best, as everywhere in scikit-learn, from decision values or classes, or with
+        ``loss="logistic"`` from probabilities; None is the share of right classes.
     calibration : {"sigmoid", "isotonic"} or None, default="sigmoid"
         How the value of a machine becomes a probability: by Platt's sigmoid, or by any curve
-        that never falls, which needs many rows. None for none.
+        that never falls, which needs many rows. None for none. With ``loss="logistic"`` values
+        are logits, and need none of that.
     scaling : {"range", "rank", "distinct"}, None, list of those or "auto", default="auto"
         The scale on which features are compared, or the choices; "auto" is "range", but with
         ``kernel="auto"`` any.
     multiclass, decision_function_shape, class_weight, tol, max_iter, cache_size
         As for `InfiniteEnsembleClassifier`.
     random_state : int, RandomState or None, default=None
-        What the samples of a race are drawn with; an int makes it repeat exactly.
+        What the samples of a race, or the directions of perceptrons, are drawn with; an int
+        makes it repeat exactly.
+    solver, loss, max_levels, n_slices
+        As for `InfiniteEnsembleClassifier`. The additive solver tries every C and every fold
+        on one set of codes; ``kernel="auto"`` is for the exact one.
 
     Attributes
     ----------
@@ -82,6 +94,8 @@ class InfiniteEnsembleClassifierCV(Selection, InfiniteEnsembleClassifier):
         With ``kernel="auto"``, how every candidate fared in every round.
     calibration_ : Calibration
         The curve of each machine; None if `calibration` is.
+    solver_, tables_, slicing_error_, mixed_table_
+        As for `InfiniteEnsembleClassifier`.
     classes_, reduction_, support_, support_vectors_, dual_coef_, intercept_, objective_
         As for `InfiniteEnsembleClassifier`.
     duality_gap_, n_iter_, n_features_in_, feature_names_in_
@@ -120,6 +134,10 @@ class InfiniteEnsembleClassifierCV(Selection, InfiniteEnsembleClassifier):
         max_iter: int | None = None,
         cache_size: float | None = None,
         random_state: Any = None,
+        solver: Solver = "auto",
+        loss: LossOfClasses = "hinge",
+        max_levels: int = 256,
+        n_slices: int = 512,
     ) -> None:
         self.kernel = kernel  # type: ignore[assignment]
         self.Cs = Cs
@@ -134,6 +152,10 @@ class InfiniteEnsembleClassifierCV(Selection, InfiniteEnsembleClassifier):
         self.max_iter = max_iter
         self.cache_size = cache_size
         self.random_state = random_state
+        self.solver = solver
+        self.loss = loss
+        self.max_levels = max_levels
+        self.n_slices = n_slices
 
     @with_callbacks
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -158,25 +180,32 @@ class InfiniteEnsembleClassifierCV(Selection, InfiniteEnsembleClassifier):
         labels = self.classes_[codes]
         splits = read_splits(self.cv, X, labels, counts, is_classifier=True)
         check_classes(splits, codes, counts, self.classes_)
+        foreseen = ForeseenProbabilities if self.loss == "logistic" else ForeseenClasses
         validation = self._validation(
             rows,
             labels,
             counts,
             splits,
             share_right,
-            partial(ForeseenClasses, self.classes_, self.reduction_),
+            partial(foreseen, self.classes_, self.reduction_),
         )
         variant = Variant({}, self._problems(codes, weight))
         with Task.of_fit(self, 2, X, y, sample_weight) as task:
             choice = self._fit_best(validation, [variant], task)
-            self.calibration_ = self.calibration and Calibration.of(
-                self.calibration,
-                self.reduction_,
-                choice.values,
-                codes[validation.tested],
-                counts[validation.tested],
+            self.calibration_ = self._calibrated(
+                choice.values, codes[validation.tested], counts[validation.tested]
             )
         return self
+
+    def _calibrated(
+        self, values: FloatArray, codes: IntArray, counts: FloatArray
+    ) -> Calibration | None:
+        """Return the curves of what held-out rows tell, unless values are logits already."""
+        if self.loss == "logistic":
+            return Calibration.of_logits(self.reduction_)
+        if self.calibration is None:
+            return None
+        return Calibration.of(self.calibration, self.reduction_, values, codes, counts)
 
     def _check_settings(self) -> None:
         super()._check_settings()

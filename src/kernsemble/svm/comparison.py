@@ -4,10 +4,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+import numpy as np
+
 from kernsemble._typing import FloatArray, Rows
 from kernsemble.kernels import Kernel, as_kernel
 from kernsemble.kernels.radial import Radial
-from kernsemble.solvers.matrix import Matrix
+from kernsemble.solvers.matrix import Matrix, as_matrix
 from kernsemble.svm.memory import Budget
 from kernsemble.svm.scaling import FeatureScaling, Kind
 
@@ -19,6 +21,13 @@ class Comparison:
     scaling: FeatureScaling
     kernel: Kernel
     K: FloatArray | Matrix
+
+    def inverse_mean_distance(self, counts: FloatArray) -> float:
+        """Return 1 over the mean of (K_ii + K_jj)/2 − K_ij, rows counted by weight."""
+        matrix, share = as_matrix(self.K), counts / counts.sum()
+        values = matrix.times(np.arange(len(share)), share)
+        distance = float(share @ (matrix.diagonal - values))
+        return 1.0 / distance if distance > 0.0 else 1.0
 
 
 def compare(

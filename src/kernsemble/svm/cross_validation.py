@@ -14,11 +14,16 @@ from sklearn.exceptions import ConvergenceWarning
 
 from kernsemble._typing import FloatArray, IntArray, Rows
 from kernsemble.solvers import Fold, Status, solve_folds
-from kernsemble.solvers.matrix import Matrix
+from kernsemble.solvers.additive import solve_additive_folds
+from kernsemble.svm.additive_machine import MOST_STEPS
+from kernsemble.svm.calibration import Calibration
+from kernsemble.svm.comparison import Comparison
+from kernsemble.svm.losses import loss_of
 from kernsemble.svm.multiclass import Reduction
 from kernsemble.svm.problem import Problem
 from kernsemble.svm.progress import Task
 from kernsemble.svm.splits import Split
+from kernsemble.svm.tabulation import Tabulation
 
 
 class ForeseenClasses(ClassifierMixin, BaseEstimator):
@@ -36,6 +41,13 @@ class ForeseenClasses(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: ArrayLike) -> Any:  # noqa: ARG002
         return self.classes_[self.reduction.winners(self.values)]
+
+
+class ForeseenProbabilities(ForeseenClasses):
+    """What machines said whose values are the logits of their sides."""
+
+    def predict_proba(self, X: ArrayLike) -> FloatArray:  # noqa: ARG002
+        return Calibration.of_logits(self.reduction).probabilities(self.values)
 
 
 def share_right(
@@ -71,6 +83,7 @@ class CrossValidation:
     foresee: Callable[[FloatArray], BaseEstimator]
     tol: float
     max_iter: int | None
+    loss: str
 
     @property
     def tested(self) -> IntArray:
@@ -82,11 +95,24 @@ class CrossValidation:
         """How many problems a machine has: every C on every fold."""
         return len(self.Cs) * len(self.splits)
 
-    def solve(self, K: FloatArray | Matrix, problem: Problem, task: Task) -> list[FloatArray]:
+    def solve(
+        self, comparison: Comparison | Tabulation, problem: Problem, task: Task
+    ) -> list[FloatArray]:
         """Return for each fold what a machine says of the tested rows (columns) at every C."""
+        if isinstance(comparison, Tabulation):
+            folds = self._solve_tables(comparison, problem, task)
+        else:
+            folds = self._solve_matrix(comparison, problem, task)
+        self._tell_how_they_ended(folds)
+        return [
+            problem.scale.restored(fold.decisions[:, split.places])
+            for fold, split in zip(folds, self.splits, strict=True)
+        ]
+
+    def _solve_matrix(self, comparison: Comparison, problem: Problem, task: Task) -> list[Fold]:
         numbers = count()
-        folds = solve_folds(
-            K,
+        return solve_folds(
+            comparison.K,
             problem.p,
             problem.low,
             problem.high,
@@ -97,11 +123,19 @@ class CrossValidation:
             max_iter=self.max_iter,
             on_solved=lambda: task.note("problem", next(numbers)),
         )
-        self._tell_how_they_ended(folds)
-        return [
-            problem.scale.restored(fold.decisions[:, split.places])
-            for fold, split in zip(folds, self.splits, strict=True)
-        ]
+
+    def _solve_tables(self, tabulation: Tabulation, problem: Problem, task: Task) -> list[Fold]:
+        folds = solve_additive_folds(
+            tabulation.tables,
+            loss_of(self.loss, problem),
+            self.Cs,
+            [split.held_out for split in self.splits],
+            tol=self.tol,
+            max_iter=MOST_STEPS if self.max_iter is None else self.max_iter,
+        )
+        for number in range(self.n_problems):
+            task.note("problem", number)
+        return folds
 
     def _tell_how_they_ended(self, folds: list[Fold]) -> None:
         statuses = [status for fold in folds for status in fold.statuses]
@@ -139,5 +173,5 @@ class CrossValidation:
                 raise
             raise ValueError(
                 f"scoring = {self.scorer} asks for probabilities, and they are calibrated only "
-                "after the choice: give a score of classes or of decision values"
+                "after the choice: give a score of classes or of values, or loss='logistic'"
             ) from error

@@ -4,24 +4,30 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils import compute_sample_weight
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
 
-from kernsemble._arguments import check_not_negative
 from kernsemble._typing import FloatArray, IntArray, Rows
 from kernsemble._validation import read_weights
 from kernsemble.kernels import Kernel
-from kernsemble.svm.comparison import compare
+from kernsemble.svm.calibration import Calibration
+from kernsemble.svm.losses import LossOfClasses, Solver
 from kernsemble.svm.machine import Machine
-from kernsemble.svm.memory import Budget
 from kernsemble.svm.multiclass import Multiclass, Shape, as_reduction, check_shape
-from kernsemble.svm.problem import Problem, TargetScale
+from kernsemble.svm.problem import Problem
 from kernsemble.svm.progress import Task, with_callbacks
 from kernsemble.svm.scaling import Kind
 
-SHARE_OF_SPREAD = 0.1  # that errors may have for free
+
+def _has_logits(machine: "InfiniteEnsembleClassifier") -> bool:
+    if machine.loss != "logistic":
+        raise AttributeError(
+            f"loss = {machine.loss!r} tells no probabilities: give loss='logistic', or calibrate "
+            "by InfiniteEnsembleClassifierCV, and fit again"
+        )
+    return True
 
 
 class InfiniteEnsembleClassifier(ClassifierMixin, Machine):
@@ -55,7 +61,8 @@ class InfiniteEnsembleClassifier(ClassifierMixin, Machine):
     class_weight : dict, "balanced" or None, default=None
         What multiplies C for each class.
     tol : float, default=1e-3
-        The violation of the optimality conditions to stop at.
+        The violation of the optimality conditions to stop at; for the additive solver the
+        duality gap, as a share of the objective.
     max_iter : int or None, default=None
         At most so many steps a machine.
     cache_size : float or None, default=None
@@ -65,23 +72,49 @@ class InfiniteEnsembleClassifier(ClassifierMixin, Machine):
     warm_start : bool, default=False
         Whether `fit` goes on from the coefficients of the last one on as many rows; an
         interrupted fit leaves those it had reached.
+    solver : {"auto", "exact", "additive"}, default="auto"
+        How the ensemble is found: on the matrix between all rows, which any kernel has; or, for
+        kernels that are sums over columns or directions (stumps, categories, perceptrons and
+        sums of them), on tables of codes, whose cost grows as the number of rows. "auto" is
+        exact while the matrix is cheap, and additive beyond, for losses other than the hinge,
+        for categories and for missing values.
+    loss : {"hinge", "logistic", "squared_hinge"}, default="hinge"
+        What errors cost. All but the papers' hinge need the additive solver; the logistic loss
+        has `predict_proba`.
+    max_levels : int, default=256
+        The additive solver rounds numbers to at most so many levels a column (up to 65,535);
+        a column with fewer values is left as it is.
+    n_slices : int, default=512
+        In how many directions the additive solver looks for perceptrons.
+    random_state : int, RandomState or None, default=None
+        What these directions are drawn with.
 
     Attributes
     ----------
     classes_ : array
         The classes.
+    solver_ : str
+        The solver that was taken, "exact" or "additive".
     kernel_ : Kernel
         The kernel bound to the scaled training rows.
     C_ : float
         The number that C stands for.
     scaling_ : FeatureScaling
         The scaling of the training rows.
-    support_, support_vectors_ : arrays
-        The rows with a coefficient in some machine.
     reduction_ : Reduction
         Which classes are on the sides of each machine.
+    support_, support_vectors_ : arrays
+        The rows with a coefficient in some machine. Of the exact solver only.
     dual_coef_ : array of shape (n_machines, n_support)
-        The signed coefficients :math:`\beta`.
+        The signed coefficients :math:`\beta`. Of the exact solver only.
+    tables_ : ShapeTables
+        The function of each column or direction as a table of its levels. Of the additive
+        solver only.
+    slicing_error_ : float
+        The relative error of distances by sampled directions, 0 where there are none. Of the
+        additive solver only.
+    mixed_table_ : MixedTable or None
+        The categories of the columns of a table that is not of numbers alone.
     intercept_, objective_, duality_gap_ : arrays of shape (n_machines,)
         The bias and the dual objective of each machine, and by how much the primal one may
         still be too large.
@@ -98,9 +131,19 @@ class InfiniteEnsembleClassifier(ClassifierMixin, Machine):
     >>> X_test, y_test = make_threenorm(3000, random_state=1)
     >>> InfiniteEnsembleClassifier("perceptron").fit(X, y).score(X_test, y_test)
     0.859
+
+    A table of numbers and categories, with missing values, is fitted as it is:
+
+    >>> import pandas as pd
+    >>> people = pd.DataFrame({"age": [25, 40, None, 61], "city": ["Bern", "Rome", "Rome", None]})
+    >>> machine = InfiniteEnsembleClassifier().fit(people, ["no", "yes", "yes", "no"])
+    >>> machine.predict(people)
+    array(['no', 'yes', 'yes', 'no'], dtype='<U3')
+    >>> machine.solver_
+    'additive'
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917 (settings, given by name)
         self,
         kernel: str | Kernel = "stump",
         C: float | Literal["scale"] = "scale",
@@ -112,6 +155,11 @@ class InfiniteEnsembleClassifier(ClassifierMixin, Machine):
         max_iter: int | None = None,
         cache_size: float | None = None,
         warm_start: bool = False,
+        solver: Solver = "auto",
+        loss: LossOfClasses = "hinge",
+        max_levels: int = 256,
+        n_slices: int = 512,
+        random_state: Any = None,
     ) -> None:
         self.kernel = kernel
         self.C = C
@@ -123,6 +171,11 @@ class InfiniteEnsembleClassifier(ClassifierMixin, Machine):
         self.max_iter = max_iter
         self.cache_size = cache_size
         self.warm_start = warm_start
+        self.solver = solver
+        self.loss = loss
+        self.max_levels = max_levels
+        self.n_slices = n_slices
+        self.random_state = random_state
 
     @with_callbacks
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -144,10 +197,9 @@ class InfiniteEnsembleClassifier(ClassifierMixin, Machine):
         self._check_settings()
         rows, codes, counts, weight = self._read(X, y, sample_weight)
         problems = self._problems(codes, weight)
-        budget = Budget.of(self.cache_size)
         with Task.of_fit(self, len(problems), X, y, sample_weight) as task:
-            comparison = compare(rows, counts, self.kernel, self.scaling, budget)
-            self.C_ = self._penalty(comparison.K, counts)
+            comparison = self._compare_rows(rows, counts)
+            self.C_ = self._penalty(comparison, counts)
             self._fit_machines(rows, comparison, problems, task)
         return self
 
@@ -159,7 +211,7 @@ class InfiniteEnsembleClassifier(ClassifierMixin, Machine):
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None
     ) -> tuple[Rows, IntArray, FloatArray, FloatArray]:
         """Return rows, class codes, how often rows count, and what multiplies their C."""
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=(np.float64, np.float32))
+        X, y = self._read_rows(X, y)
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
@@ -199,116 +251,16 @@ class InfiniteEnsembleClassifier(ClassifierMixin, Machine):
         values = self._values(X)
         return self.classes_[self.reduction_.winners(values)]
 
+    @available_if(_has_logits)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: ArrayLike) -> FloatArray:
+        """Return the probability of each class at each row, with ``loss="logistic"``.
 
-class InfiniteEnsembleRegressor(RegressorMixin, Machine):
-    r"""A weighted sum of infinitely many hypotheses that fits numbers.
-
-    .. math:: \min_{w, b}\; \tfrac12\|w\|^2
-              + \textstyle\sum_i C_i \max(0, |y_i - f(x_i)| - \varepsilon),
-              \qquad f(x) = \int w(a)\, r(a)\, h_a(x)\, da + b
-
-    Parameters
-    ----------
-    kernel, scaling, max_iter, cache_size, warm_start
-        As for `InfiniteEnsembleClassifier`.
-    C : float or "scale", default="scale"
-        How much errors count against the size of the weights, in units of y; "scale" is the
-        standard deviation of y over the mean distance of training rows.
-    epsilon : float or "scale", default="scale"
-        Errors up to this do not count, in units of y; "scale" is a tenth of the standard
-        deviation of y.
-    tol : float, default=1e-3
-        The violation of the optimality conditions to stop at, in standard deviations of y.
-
-    Attributes
-    ----------
-    C_, epsilon_ : floats
-        The numbers that C and epsilon stand for.
-    kernel_, scaling_, support_, support_vectors_, dual_coef_, intercept_, objective_
-        As for `InfiniteEnsembleClassifier`.
-    duality_gap_, n_iter_, n_features_in_, feature_names_in_
-        As for `InfiniteEnsembleClassifier`.
-
-    Notes
-    -----
-    With the defaults the unit of y does not matter: y in thousands gives the same predictions,
-    in thousands.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from kernsemble.svm import InfiniteEnsembleRegressor
-    >>> X = np.linspace(0, 6, 100)[:, np.newaxis]
-    >>> y = np.sin(X.ravel())
-    >>> InfiniteEnsembleRegressor(C=10.0).fit(X, y).score(X, y)
-    0.992
-    """
-
-    def __init__(
-        self,
-        kernel: str | Kernel = "stump",
-        C: float | Literal["scale"] = "scale",
-        scaling: Kind | None = "range",
-        epsilon: float | Literal["scale"] = "scale",
-        tol: float = 1e-3,
-        max_iter: int | None = None,
-        cache_size: float | None = None,
-        warm_start: bool = False,
-    ) -> None:
-        self.kernel = kernel
-        self.C = C
-        self.scaling = scaling
-        self.epsilon = epsilon
-        self.tol = tol
-        self.max_iter = max_iter
-        self.cache_size = cache_size
-        self.warm_start = warm_start
-
-    @with_callbacks
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Find the ensemble.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or DataFrame of shape (n, n_features)
-            Rows.
-        y : array-like of shape (n,)
-            The numbers to fit.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts; zero is absence.
-
-        Returns
-        -------
-        self
+        The largest is that of the class which `predict` returns.
         """
-        self._check_settings()
-        rows, target, weight = self._read(X, y, sample_weight)
-        scale = TargetScale.of(target, weight)
-        self.epsilon_ = self._width(scale.spread)
-        problem = Problem.of_numbers(target, weight, self.epsilon_ / scale.spread, scale)
-        budget = Budget.of(self.cache_size)
-        with Task.of_fit(self, 1, X, y, sample_weight) as task:
-            comparison = compare(rows, weight, self.kernel, self.scaling, budget)
-            self.C_ = self._penalty(comparison.K, weight, scale.spread)
-            self._fit_machines(rows, comparison, [problem], task)
-        return self
+        values = self._values(X)
+        return Calibration.of_logits(self.reduction_).probabilities(values)
 
-    def _read(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None
-    ) -> tuple[Rows, FloatArray, FloatArray]:
-        """Return rows, their numbers, and how often they count."""
-        X, y = validate_data(
-            self, X, y, accept_sparse="csr", dtype=(np.float64, np.float32), y_numeric=True
-        )
-        return X, np.asarray(y, dtype=np.float64), read_weights(sample_weight, X.shape[0])
-
-    def _width(self, spread: float) -> float:
-        """Return the number that epsilon stands for, where the target has that spread."""
-        if self.epsilon == "scale":
-            return SHARE_OF_SPREAD * spread
-        check_not_negative("epsilon", self.epsilon)
-        return float(self.epsilon)
-
-    def predict(self, X: ArrayLike) -> FloatArray:
-        """Return the value of the ensemble at each row."""
-        return self._values(X)[:, 0]
+    @available_if(_has_logits)  # type: ignore[untyped-decorator]
+    def predict_log_proba(self, X: ArrayLike) -> FloatArray:
+        """Return the logarithm of the probability of each class at each row."""
+        return np.log(self.predict_proba(X))

@@ -1,104 +1,144 @@
 """What machines for classes and for numbers share: how they are solved, kept and asked."""
 
 import warnings
-from threading import Event
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
+from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_array, check_X_y
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kernsemble._arguments import check_count, check_positive
-from kernsemble._threads import run
 from kernsemble._typing import FloatArray, Rows
-from kernsemble.kernels import Kernel
+from kernsemble._validation import as_table
 from kernsemble.solvers import Solution, Status, solve_dual
 from kernsemble.solvers.folds import bounds_at
 from kernsemble.solvers.matrix import Matrix, RowsOnDemand, as_matrix
 from kernsemble.solvers.smo import Watch
-from kernsemble.svm.comparison import Comparison
+from kernsemble.svm.additive_machine import AdditiveMachine, dense_rows
+from kernsemble.svm.comparison import Comparison, compare
+from kernsemble.svm.losses import check_solver
+from kernsemble.svm.memory import Budget
+from kernsemble.svm.mixed import MixedTable, is_mixed
 from kernsemble.svm.problem import Problem
 from kernsemble.svm.progress import CallbackSupportMixin, Task
 from kernsemble.svm.scaling import Kind
+from kernsemble.svm.solving import solve_each
+from kernsemble.svm.tabulation import Tabulation
 
 NUMBERS_AT_ONCE = 20_000_000  # of the matrix between rows that are asked of and those known
 
 
-class Machine(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc,valid-type]
+OF_MATRICES = ("support_", "support_vectors_", "dual_coef_", "_n_rows")  # what a fit leaves
+OF_TABLES = ("tables_", "slicing_error_", "_last")
+
+
+class Machine(CallbackSupportMixin, AdditiveMachine):  # type: ignore[misc,valid-type]
     """A support vector machine, or several on the same rows."""
 
-    kernel: str | Kernel
     C: float | Literal["scale"]
     scaling: Kind | None
-    tol: float
-    max_iter: int | None
-    cache_size: float | None
-    warm_start: bool
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self._takes_missing
         return tags
 
     def _check_settings(self) -> None:
+        check_solver(self.solver, self.loss, is_classifier(self))
+        self._check_tables()
         check_positive("tol", self.tol)
         if self.max_iter is not None:
             check_count("max_iter", self.max_iter)
 
-    def _penalty(self, K: FloatArray | Matrix, counts: FloatArray, spread: float = 1.0) -> float:
-        """Return the number that C stands for, where targets have that spread."""
+    def _read_rows(self, X: ArrayLike, y: ArrayLike, **settings: Any) -> tuple[Rows, Any]:
+        """Return checked rows and targets; a mixed table of numbers and categories as numbers."""
+        self.mixed_table_ = None
+        if self.solver != "exact" and is_mixed(X):
+            validate_data(self, X, skip_check_array=True)
+            self.mixed_table_ = MixedTable.of(X)
+            X = self.mixed_table_.transform(X)
+            return check_X_y(X, y, ensure_all_finite=self._finiteness, **settings)
+        return validate_data(self, X, y, **self._accepted, **settings)
+
+    def _read_again(self, X: ArrayLike) -> Rows:
+        """Return checked rows to tell the values of."""
+        if self.mixed_table_ is None:
+            return validate_data(self, X, reset=False, **self._accepted)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        table = as_table(X)
+        return check_array(self.mixed_table_.transform(table), ensure_all_finite=self._finiteness)
+
+    @property
+    def _finiteness(self) -> Any:
+        return "allow-nan" if self._takes_missing else True
+
+    @property
+    def _accepted(self) -> dict[str, Any]:
+        return {
+            "accept_sparse": "csr",
+            "dtype": (np.float64, np.float32),
+            "ensure_all_finite": self._finiteness,
+        }
+
+    def _compare_rows(self, X: Rows, counts: FloatArray) -> Comparison | Tabulation:
+        """Compare rows as the solver that suits them needs it."""
+        self.solver_ = self._choose_solver(X)
+        if self.solver_ == "additive":
+            return Tabulation.of(self._sample(X, counts), self.kernel, self.scaling)
+        return compare(X, counts, self.kernel, self.scaling, Budget.of(self.cache_size))
+
+    def _penalty(
+        self, comparison: Comparison | Tabulation, counts: FloatArray, unit: float = 1.0
+    ) -> float:
+        """Return the number that C stands for, where targets have that unit."""
         if self.C == "scale":
-            return spread * inverse_mean_distance(as_matrix(K), counts)
+            return unit * comparison.inverse_mean_distance(counts)
         if np.inf != self.C:
             check_positive("C", self.C)
         return float(self.C)
 
     def _fit_machines(
-        self, X: Rows, comparison: Comparison, problems: list[Problem], task: Task
+        self,
+        X: Rows,
+        comparison: Comparison | Tabulation,
+        problems: list[Problem],
+        task: Task,
     ) -> None:
         """Solve all problems, from where the last fit ended if it is to go on, and keep it.
 
         An interrupt ends all machines where they are, and what they had reached is kept.
         """
         self.scaling_, self.kernel_ = comparison.scaling, comparison.kernel
+        is_tabulated = isinstance(comparison, Tabulation)
+        for name in OF_MATRICES if is_tabulated else OF_TABLES:  # of the last fit
+            self.__dict__.pop(name, None)
+        if isinstance(comparison, Tabulation):
+            self._fit_tables(comparison, problems, task)
+        else:
+            self._fit_matrix(X, comparison, problems, task)
+
+    def _fit_matrix(
+        self, X: Rows, comparison: Comparison, problems: list[Problem], task: Task
+    ) -> None:
         matrix, before = as_matrix(comparison.K), self._before(len(problems), X.shape[0])
         beta = np.zeros((len(problems), X.shape[0]))
-        found: dict[int, Solution] = {}
-        stop = Event()
 
-        def watch(n_iter: int, violation: float) -> None:  # noqa: ARG001
-            if stop.is_set():
-                raise KeyboardInterrupt
-
-        def solve(place: int) -> None:
+        def solve(place: int, watch: Watch) -> Solution:
             rows = problems[place].rows
             part = matrix if len(rows) == len(beta.T) else matrix.among(rows)
             last = None if before is None else before[place, rows]
             solution = self._solve(part, problems[place].among(rows), last, watch)
-            beta[place, rows], found[place] = solution.beta, solution
-            if solution.status is Status.INTERRUPTED:
-                stop.set()
+            beta[place, rows] = solution.beta
+            return solution
 
-        def work(place: int) -> None:
-            with task.part("machine", place):
-                solve(place)
-
-        places = range(len(problems))
-        try:
-            if isinstance(matrix, RowsOnDemand):  # computed by all threads
-                for place in places:
-                    work(place)
-            else:
-                run(work, places, on_error=stop.set, fewest=2)
-        except KeyboardInterrupt:
-            stop.set()
-            for place in places:
-                if place not in found:
-                    solve(place)
-        self._store(X, beta, [found[place] for place in places])
-        if stop.is_set():
+        in_turn = isinstance(matrix, RowsOnDemand)  # whose rows are computed by all threads
+        solutions, is_interrupted = solve_each(solve, len(problems), task, in_turn)
+        self._store(X, beta, solutions)
+        if is_interrupted:
             raise KeyboardInterrupt(Status.INTERRUPTED.value)
 
     def _solve(
@@ -150,9 +190,9 @@ class Machine(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc,valid-t
     def _values(self, X: ArrayLike) -> FloatArray:
         """Return the value of every machine at every row."""
         check_is_fitted(self)
-        rows = validate_data(
-            self, X, accept_sparse="csr", dtype=(np.float64, np.float32), reset=False
-        )
+        rows = self._read_again(X)
+        if self.solver_ == "additive":
+            return self.tables_.values(dense_rows(rows, Budget.of(self.cache_size)))
         if len(self.support_) == 0:
             return np.tile(self.intercept_, (rows.shape[0], 1))
         known = self.scaling_.transform(self.support_vectors_)
@@ -173,14 +213,6 @@ class Machine(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc,valid-t
         beta = np.zeros((n_machines, n_rows))
         beta[:, self.support_] = self.dual_coef_
         return beta
-
-
-def inverse_mean_distance(matrix: Matrix, weight: FloatArray) -> float:
-    """Return 1 over the mean of (K_ii + K_jj)/2 − K_ij, rows counted by weight."""
-    share = weight / weight.sum()
-    values = matrix.times(np.arange(len(share)), share)
-    distance = float(share @ (matrix.diagonal - values))
-    return 1.0 / distance if distance > 0.0 else 1.0
 
 
 def _start(

@@ -9,9 +9,10 @@ from sklearn.metrics import get_scorer
 from kernsemble._arguments import check_not_negative
 from kernsemble.kernels import Kernel
 from kernsemble.svm.cross_validation import ForeseenNumbers
-from kernsemble.svm.infinite_ensemble import InfiniteEnsembleRegressor
+from kernsemble.svm.losses import LossOfNumbers, Solver
 from kernsemble.svm.problem import Problem, TargetScale
 from kernsemble.svm.progress import Task, with_callbacks
+from kernsemble.svm.regressor import InfiniteEnsembleRegressor
 from kernsemble.svm.scaling import Kind
 from kernsemble.svm.selection import Selection, Variant, as_grid
 from kernsemble.svm.splits import read_splits
@@ -33,9 +34,10 @@ class InfiniteEnsembleRegressorCV(Selection, InfiniteEnsembleRegressor):
         `InfiniteEnsembleClassifierCV`, at the smallest epsilon.
     Cs : sequence of float, optional
         The values of C to choose from, in standard deviations of y. By default 2**-11, 2**-9,
-        ..., 2**7; with ``kernel="auto"`` multiples of ``C="scale"``.
+        ..., 2**7; with ``kernel="auto"`` or the additive solver multiples of ``C="scale"``.
     epsilons : sequence of float, default=(0.01, 0.1)
-        The values of epsilon to choose from, in standard deviations of y.
+        The values of epsilon to choose from, in standard deviations of y; the squared loss has
+        none.
     cv : int, splitter or iterable, default=5
         The folds, as everywhere in scikit-learn. Folds of rows that are sorted are poor ones:
         give ``KFold(5, shuffle=True, random_state=0)``.
@@ -47,7 +49,10 @@ class InfiniteEnsembleRegressorCV(Selection, InfiniteEnsembleRegressor):
     tol, max_iter, cache_size
         As for `InfiniteEnsembleRegressor`.
     random_state : int, RandomState or None, default=None
-        What the samples of a race are drawn with; an int makes it repeat exactly.
+        What the samples of a race, or the directions of perceptrons, are drawn with; an int
+        makes it repeat exactly.
+    solver, loss, max_levels, n_slices
+        As for `InfiniteEnsembleRegressor`.
 
     Attributes
     ----------
@@ -57,6 +62,8 @@ class InfiniteEnsembleRegressorCV(Selection, InfiniteEnsembleRegressor):
         What was chosen, bound to all training rows.
     best_score_, best_params_, best_index_, cv_results_, race_results_
         As for `InfiniteEnsembleClassifierCV`; C and epsilon are those of the grids.
+    solver_, tables_, slicing_error_, mixed_table_
+        As for `InfiniteEnsembleClassifier`.
     support_, support_vectors_, dual_coef_, intercept_, objective_, duality_gap_
         As for `InfiniteEnsembleClassifier`.
     n_iter_, n_features_in_, feature_names_in_
@@ -79,7 +86,7 @@ class InfiniteEnsembleRegressorCV(Selection, InfiniteEnsembleRegressor):
 
     usual_grid = GRID
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917 (settings, given by name)
         self,
         kernel: str | Kernel | Sequence[str | Kernel] = "stump",
         Cs: Sequence[float] | None = None,
@@ -91,6 +98,10 @@ class InfiniteEnsembleRegressorCV(Selection, InfiniteEnsembleRegressor):
         max_iter: int | None = None,
         cache_size: float | None = None,
         random_state: Any = None,
+        solver: Solver = "auto",
+        loss: LossOfNumbers = "epsilon_insensitive",
+        max_levels: int = 256,
+        n_slices: int = 512,
     ) -> None:
         self.kernel = kernel  # type: ignore[assignment]
         self.Cs = Cs
@@ -102,6 +113,10 @@ class InfiniteEnsembleRegressorCV(Selection, InfiniteEnsembleRegressor):
         self.max_iter = max_iter
         self.cache_size = cache_size
         self.random_state = random_state
+        self.solver = solver
+        self.loss = loss
+        self.max_levels = max_levels
+        self.n_slices = n_slices
 
     @with_callbacks
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -122,6 +137,8 @@ class InfiniteEnsembleRegressorCV(Selection, InfiniteEnsembleRegressor):
         """
         self._check_settings()
         epsilons = as_grid("epsilons", self.epsilons, check_not_negative)
+        if self.loss == "squared":
+            epsilons = [0.0]
         rows, target, weight = self._read(X, y, sample_weight)
         splits = read_splits(self.cv, X, target, weight, is_classifier=False)
         r2 = get_scorer("r2")

@@ -1,13 +1,13 @@
 """The scale on which features are compared."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, Self, TypeAlias, get_args
 
 import numpy as np
 from scipy import sparse
 
 from kernsemble._arguments import check_choice
-from kernsemble._typing import FloatArray, Rows
+from kernsemble._typing import BoolArray, FloatArray, Rows
 from kernsemble._validation import column_minima
 from kernsemble._value import Value
 from kernsemble.hypotheses import StumpSet
@@ -44,6 +44,24 @@ class FeatureScaling(Value):
         half_range = 0.5 * largest - 0.5 * smallest
         return cls(kind, centre=smallest + half_range, half_range=half_range)
 
+    def sparing(self, is_spared: BoolArray) -> Self:
+        """Return the scaling that leaves some columns, of whole numbers from −1, as they are."""
+        if not is_spared.any():
+            return self
+        if self.stumps is not None:
+            line = np.array([-1.0, np.iinfo(np.int32).max])
+            knots, measures = list(self.stumps.knots), list(self.stumps.measures)
+            for d in np.flatnonzero(is_spared):
+                knots[d], measures[d] = line, line + 1.0
+            return replace(self, stumps=StumpSet(tuple(knots), tuple(measures)))
+        if self.centre is None or self.half_range is None:
+            return self
+        return replace(
+            self,
+            centre=np.where(is_spared, 0.0, self.centre),
+            half_range=np.where(is_spared, 1.0, self.half_range),
+        )
+
     def transform(self, X: Rows) -> Rows:
         """Return rows on the scale of the sample."""
         if self.stumps is not None:
@@ -55,4 +73,6 @@ class FeatureScaling(Value):
         )
         if sparse.issparse(X):
             return X.multiply(factor).tocsr()
-        return (X - self.centre.astype(X.dtype)) * factor.astype(X.dtype)
+        scaled = X - self.centre.astype(X.dtype)
+        scaled *= factor.astype(X.dtype)
+        return scaled

@@ -1,6 +1,6 @@
 """The choice of penalties, kernels and scalings by cross-validation."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import count, product
 from typing import Any, ClassVar
@@ -13,18 +13,22 @@ from sklearn.utils import check_random_state
 
 from kernsemble._arguments import check_positive
 from kernsemble._typing import FloatArray, Rows
+from kernsemble.svm.additive_machine import NO_RACE
 from kernsemble.svm.automatic import Contest, Grid
 from kernsemble.svm.comparison import Comparison, compare, compare_all
 from kernsemble.svm.cross_validation import CrossValidation
+from kernsemble.svm.losses import penalty_unit
 from kernsemble.svm.machine import Machine
 from kernsemble.svm.memory import Budget
 from kernsemble.svm.problem import Problem
 from kernsemble.svm.progress import Task
 from kernsemble.svm.racing import contestants
 from kernsemble.svm.splits import Split
+from kernsemble.svm.tabulation import Sample, Tabulation
 from kernsemble.svm.trial import Trial, comparable_means, try_out
 
 PAPERS_GRID = tuple(2.0**power for power in range(-17, 4, 2))
+MULTIPLES_ON_TABLES = tuple(4.0**power for power in range(-2, 9))  # of C = "scale"
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +45,7 @@ class Choice:
 
     settings: dict[str, Any]
     problems: list[Problem]
-    comparison: Comparison
+    comparison: Comparison | Tabulation
     values: FloatArray
 
 
@@ -67,7 +71,9 @@ class Selection(Machine):
         """Return the cross-validation that is asked for, by `scorer` if by no other."""
         scorer = scorer if self.scoring is None else get_scorer(self.scoring)
         Cs = as_grid("Cs", self.usual_grid if self.Cs is None else self.Cs, check_positive)
-        return CrossValidation(X, y, counts, splits, Cs, scorer, foresee, self.tol, self.max_iter)
+        return CrossValidation(
+            X, y, counts, splits, Cs, scorer, foresee, self.tol, self.max_iter, self.loss
+        )
 
     def _fit_best(self, validation: CrossValidation, variants: list[Variant], task: Task) -> Choice:
         """Choose, and fit the machines of the choice on all rows."""
@@ -76,7 +82,7 @@ class Selection(Machine):
         n_parts = 1 + n_machines if self._is_automatic else self._n_settings() * n_machines
         with task.part("selection", 0, n_parts) as part:
             choice = choose(validation, variants, part)
-        self.C_ = choice.settings["C"] * choice.problems[0].scale.spread
+        self.C_ = choice.settings["C"] * penalty_unit(self.loss, choice.problems[0])
         with task.part("refit", 1, len(choice.problems)) as part:
             self._fit_machines(validation.X, choice.comparison, choice.problems, part)
         return choice
@@ -100,24 +106,47 @@ class Selection(Machine):
         """
         X, counts = validation.X, validation.counts
         kernels, scalings = as_list("kernel", self.kernel), self._scalings() or ["range"]
-        numbers, trials, budget = count(), {}, Budget.of(self.cache_size)
-        for place, comparison in compare_all(X, counts, kernels, scalings, budget):
+        self.solver_ = self._choose_solver(X)
+        sample = self._sample(X, counts) if self.solver_ == "additive" else None
+        numbers, trials = count(), {}
+        for place, comparison in self._comparisons(X, counts, sample, kernels, scalings):
+            Cs = self._strengths(validation, comparison)
             for number, variant in enumerate(variants):
-                trial = try_out(validation, comparison.K, variant.problems, task, numbers)
-                trials[(*place, number)] = trial
+                trials[(*place, number)] = try_out(
+                    replace(validation, Cs=Cs), comparison, variant.problems, task, numbers
+                )
         named = sorted(trials)  # in the order of the lists
         settings = [
             {"kernel": kernels[i], "scaling": scalings[j], **variants[k].settings}
             for i, j, k in named
         ]
-        winner = named[self._rank(settings, validation, [trials[each] for each in named])]
+        winner = named[self._rank(settings, [trials[each] for each in named])]
         if winner[:2] != place:
-            comparison = compare(X, counts, kernels[winner[0]], scalings[winner[1]], budget)
+            asked = [kernels[winner[0]]], [scalings[winner[1]]]
+            ((_, comparison),) = self._comparisons(X, counts, sample, *asked)
         problems = variants[winner[2]].problems
         return Choice(self.best_params_, problems, comparison, trials[winner].values)
 
+    def _comparisons(
+        self,
+        X: Rows,
+        counts: FloatArray,
+        sample: Sample | None,
+        kernels: list[Any],
+        scalings: list[Any],
+    ) -> Iterator[tuple[tuple[int, int], Comparison | Tabulation]]:
+        """Yield every kernel with every scaling, behind their places in the lists."""
+        if sample is None:
+            yield from compare_all(X, counts, kernels, scalings, Budget.of(self.cache_size))
+            return
+        for (i, kernel), (j, kind) in product(enumerate(kernels), enumerate(scalings)):
+            yield (i, j), Tabulation.of(sample, kernel, kind)
+
     def _race(self, validation: CrossValidation, variants: list[Variant], task: Task) -> Choice:
         """Let kernels and scalings race, then try the winner with all rows and folds."""
+        self.solver_ = self._choose_solver(validation.X)
+        if self.solver_ == "additive":
+            raise ValueError(NO_RACE)
         X, counts = validation.X, validation.counts
         grid = Grid() if self.Cs is None else Grid(tuple(validation.Cs), is_relative=False)
         contest = Contest(validation, variants[0].problems, grid, Budget.of(self.cache_size))
@@ -134,15 +163,22 @@ class Selection(Machine):
         final = replace(validation, Cs=grid.at(winner.places, comparison, counts))
         numbers = count(1)
         trials = [
-            try_out(final, comparison.K, variant.problems, task, numbers) for variant in variants
+            try_out(final, comparison, variant.problems, task, numbers) for variant in variants
         ]
         settings = [{"kernel": kernel, "scaling": scaling, **each.settings} for each in variants]
-        best = self._rank(settings, final, trials)
+        best = self._rank(settings, trials)
         return Choice(self.best_params_, variants[best].problems, comparison, trials[best].values)
 
-    def _rank(
-        self, settings: list[dict[str, Any]], validation: CrossValidation, trials: list[Trial]
-    ) -> int:
+    def _strengths(
+        self, validation: CrossValidation, comparison: Comparison | Tabulation
+    ) -> Sequence[float]:
+        """Return the values of C to try: with tables, by default multiples of C="scale"."""
+        if self.Cs is not None or isinstance(comparison, Comparison):
+            return validation.Cs
+        unit = comparison.inverse_mean_distance(validation.counts)
+        return [unit * multiple for multiple in MULTIPLES_ON_TABLES]
+
+    def _rank(self, settings: list[dict[str, Any]], trials: list[Trial]) -> int:
         """Keep the scores of all trials, and return the place of the best."""
         scores = np.array([trial.scores for trial in trials])
         means = comparable_means(scores)
@@ -152,8 +188,8 @@ class Selection(Machine):
                 "score, or folds on which it is defined"
             )
         at, best = np.unravel_index(np.argmax(means.T), means.T.shape)
-        self.cv_results_ = _results(settings, validation.Cs, scores)
-        self.best_index_ = int(best * len(validation.Cs) + at)
+        self.cv_results_ = _results(settings, [trial.Cs for trial in trials], scores)
+        self.best_index_ = int(best * scores.shape[1] + at)
         self.best_params_ = self.cv_results_["params"][self.best_index_]
         self.best_score_ = float(means[best, at])
         return int(best)
@@ -178,11 +214,11 @@ def as_grid(name: str, values: Any, check: Callable[[str, Any], None]) -> list[f
 
 
 def _results(
-    settings: list[dict[str, Any]], Cs: Sequence[float], scores: FloatArray
+    settings: list[dict[str, Any]], Cs: list[Sequence[float]], scores: FloatArray
 ) -> dict[str, Any]:
     """Return all scores in the form of GridSearchCV, without times: a path has only one."""
     flat = scores.reshape(-1, scores.shape[2])
-    params = [{**each, "C": C} for each, C in product(settings, Cs)]
+    params = [{**each, "C": C} for each, mine in zip(settings, Cs, strict=True) for C in mine]
     return {
         **{f"param_{name}": _masked([each[name] for each in params]) for name in params[0]},
         "params": params,

@@ -1,31 +1,33 @@
 """The cross-validation of one setting."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from kernsemble._typing import FloatArray
-from kernsemble.solvers.matrix import Matrix
+from kernsemble.svm.comparison import Comparison
 from kernsemble.svm.cross_validation import CrossValidation
 from kernsemble.svm.problem import Problem
 from kernsemble.svm.progress import Task
+from kernsemble.svm.tabulation import Tabulation
 
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """The scores of a setting at every C (rows) on every fold (columns).
+    """The scores of a setting at every one of `Cs` (rows) on every fold (columns).
 
     `values` holds what the machines (columns) said of the tested rows at the best C.
     """
 
+    Cs: Sequence[float]
     scores: FloatArray
     values: FloatArray
 
 
 def try_out(
     validation: CrossValidation,
-    K: FloatArray | Matrix,
+    comparison: Comparison | Tabulation,
     problems: list[Problem],
     task: Task,
     numbers: Iterator[int],
@@ -34,11 +36,11 @@ def try_out(
     machines = []
     for problem in problems:
         with task.part("machine", next(numbers), validation.n_problems) as part:
-            machines.append(validation.solve(K, problem, part))
+            machines.append(validation.solve(comparison, problem, part))
     values = [np.stack(fold, axis=2) for fold in zip(*machines, strict=True)]
     scores = validation.scores(values)
     best = np.argmax(comparable_means(scores))
-    return Trial(scores, np.concatenate([fold[best] for fold in values]))
+    return Trial(validation.Cs, scores, np.concatenate([fold[best] for fold in values]))
 
 
 def comparable_means(scores: FloatArray) -> FloatArray:

@@ -14,6 +14,7 @@ import numpy as np
 from kernsemble._jit import jit
 from kernsemble._threads import run
 from kernsemble._typing import BoolArray, FloatArray, IntArray
+from kernsemble._value import Value
 
 MOST_LEVELS = 65_535
 ROWS_A_TASK = 32_768
@@ -21,7 +22,7 @@ ROWS_IN_CACHE = 1_024
 
 
 @dataclass(frozen=True, eq=False)
-class Levels:
+class Levels(Value):
     """The levels of one column.
 
     Attributes

@@ -1,6 +1,7 @@
 """What the additive solvers return: tables, with the evidence that they are right."""
 
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
@@ -55,6 +56,15 @@ class AdditiveSolution:
     status: Status
     z: FloatArray
     strength: float
+
+    @classmethod
+    def to_start_from(cls, z: FloatArray, bias: float, beta: FloatArray, strength: float) -> Self:
+        """Return tables and coefficients of which nothing is known but where they are."""
+        nothing = np.empty(0)
+        return cls(
+            [], float(bias), nothing, beta, np.inf, -np.inf, np.inf, 0, 0, 0, "", Status.STOPPED,
+            z, float(strength),
+        )  # fmt: skip
 
     @property
     def squared_norm(self) -> float:

@@ -1,0 +1,135 @@
+r"""Machines that are sums of functions of one number: :math:`f(x) = b + \sum_k g_k(u_k(x))`.
+
+The :math:`u_k` are the views of the slices of a kernel: columns as they were given, projections
+of scaled rows, or categories. Each :math:`g_k` is a table of levels of its view, so a machine
+costs a look-up a slice for each row, however many rows it was fitted to.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from kernsemble._typing import BoolArray, FloatArray
+from kernsemble._value import Value
+from kernsemble.kernels.ensemble import MiddleStump
+from kernsemble.kernels.slice_parts import Categories, Coordinates, Directions, Part
+from kernsemble.kernels.slices import Slices
+from kernsemble.solvers.quantise import Levels, encode, evaluate
+from kernsemble.svm.scaling import FeatureScaling
+
+NUMBERS_AT_ONCE = 4_000_000  # of the views of rows
+SLICES_AT_ONCE = 64  # of projections
+
+
+@dataclass(frozen=True, eq=False)
+class Views(Value):
+    """The numbers that slices see in rows; those of coordinates need no scaling.
+
+    Attributes
+    ----------
+    scaling : FeatureScaling
+        The scale of the rows that the kernel is bound to.
+    slices : Slices
+        The slices of the kernel.
+    is_category : array of shape (n_features,)
+        Which columns already hold categories as whole numbers from 0, −1 for unknown ones.
+    """
+
+    scaling: FeatureScaling
+    slices: Slices
+    is_category: BoolArray
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The parts of the slices, ordered ones first."""
+        return (*self.slices.ordered, *self.slices.unordered)
+
+    @property
+    def n_slices(self) -> int:
+        """The number of all slices."""
+        return self.slices.n_ordered + self.slices.n_unordered
+
+    @property
+    def is_stepped(self) -> BoolArray:
+        """Which slices have finitely many thresholds, so that tables jump between levels."""
+        steps = [isinstance(part.simple, MiddleStump) for part in self.parts]
+        return np.repeat(np.array(steps, dtype=bool), [part.n_slices for part in self.parts])
+
+    def __call__(self, X: FloatArray) -> FloatArray:
+        """Return the views of rows, of shape (n, n_slices), which may be the rows themselves."""
+        blocks = [block for part in self.parts for block in self.blocks(part, X)]
+        return blocks[0] if len(blocks) == 1 else np.hstack(blocks)
+
+    def blocks(self, part: Part, X: FloatArray) -> Iterator[FloatArray]:
+        """Yield the views of rows that a part has, some slices at a time."""
+        if self.sees_columns(part):
+            is_all = np.array_equal(part.columns, np.arange(X.shape[1]))
+            yield X if is_all else X[:, part.columns]
+        elif isinstance(part, Categories):
+            yield part.codes(self.scaling.transform(X)).astype(X.dtype)
+        elif isinstance(part, Directions):
+            scaled = self.scaling.transform(X)
+            for start in range(0, part.n_slices, SLICES_AT_ONCE):
+                some = part.directions[start : start + SLICES_AT_ONCE]
+                yield replace(part, directions=some).views(scaled)
+
+    def sees_columns(self, part: Part) -> bool:
+        """Tell whether the views of a part are columns as they are."""
+        if isinstance(part, Categories):
+            return bool(self.is_category[part.columns].all())
+        return isinstance(part, Coordinates)
+
+
+@dataclass(frozen=True, eq=False)
+class ShapeTables(Value):
+    """Fitted machines as tables: one of levels for each slice and machine, and a bias.
+
+    Attributes
+    ----------
+    views : Views
+        What is looked up.
+    levels : tuple of Levels
+        The levels of each view.
+    heights : tuple of arrays of shape (n_machines, n_levels)
+        For each slice the value of its function at each level. It is zero at the middle one,
+        and for categories at the first one, which is that of unknown categories.
+    intercept : array of shape (n_machines,)
+        The bias of each machine.
+    """
+
+    views: Views
+    levels: tuple[Levels, ...]
+    heights: tuple[FloatArray, ...]
+    intercept: FloatArray
+
+    def values(self, X: FloatArray) -> FloatArray:
+        """Return the value of every machine (columns) at every row."""
+        values = np.tile(self.intercept, (len(X), 1))
+        height = max(NUMBERS_AT_ONCE // max(len(self.levels), 1), 1)
+        is_stepped = self.views.is_stepped
+        for start in range(0, len(X), height):
+            span = slice(start, start + height)
+            seen = self.views(X[span])
+            if not is_stepped.all():
+                self._add_lines(seen, ~is_stepped, values[span])
+            if is_stepped.any():
+                self._add_steps(seen, is_stepped, values[span])
+        return values
+
+    def _add_lines(self, seen: FloatArray, chosen: BoolArray, values: FloatArray) -> None:
+        """Add tables that are straight between levels."""
+        places = np.flatnonzero(chosen)
+        levels = [self.levels[k] for k in places]
+        seen = seen if chosen.all() else seen[:, places]
+        for machine in range(values.shape[1]):
+            tables = [self.heights[k][machine] for k in places]
+            values[:, machine] += evaluate(seen, levels, tables)
+
+    def _add_steps(self, seen: FloatArray, chosen: BoolArray, values: FloatArray) -> None:
+        """Add tables that jump between levels."""
+        places = np.flatnonzero(chosen)
+        for k, codes in zip(
+            places, encode(seen[:, places], [self.levels[k] for k in places]), strict=True
+        ):
+            values += self.heights[k][:, codes].T
