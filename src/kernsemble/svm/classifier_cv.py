@@ -21,7 +21,7 @@ from kernsemble.svm.splits import check_classes, read_splits
 
 
 def _tells_probabilities(machine: "InfiniteEnsembleClassifierCV") -> bool:
-    if machine.calibration is None:
+    if machine.calibration is None or getattr(machine, "calibration_", ...) is None:
         raise AttributeError(
             "calibration = None: give 'sigmoid' or 'isotonic', and fit again, to have probabilities"
         )

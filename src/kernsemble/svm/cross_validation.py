@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import count
 from typing import Any, Self
@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 
 from kernsemble._typing import FloatArray, IntArray, Rows
-from kernsemble.solvers import Fold, Status, solve_folds
+from kernsemble.solvers import Status, solve_folds
 from kernsemble.solvers.matrix import Matrix
 from kernsemble.svm.multiclass import Reduction
 from kernsemble.svm.problem import Problem
@@ -71,6 +71,7 @@ class CrossValidation:
     foresee: Callable[[FloatArray], BaseEstimator]
     tol: float
     max_iter: int | None
+    endings: list[Status] = field(default_factory=list)  # of all machines, also of parts of it
 
     @property
     def tested(self) -> IntArray:
@@ -97,18 +98,18 @@ class CrossValidation:
             max_iter=self.max_iter,
             on_solved=lambda: task.note("problem", next(numbers)),
         )
-        self._tell_how_they_ended(folds)
+        self.endings.extend(status for fold in folds for status in fold.statuses)
         return [
             problem.scale.restored(fold.decisions[:, split.places])
             for fold, split in zip(folds, self.splits, strict=True)
         ]
 
-    def _tell_how_they_ended(self, folds: list[Fold]) -> None:
-        statuses = [status for fold in folds for status in fold.statuses]
-        n_stopped = statuses.count(Status.STOPPED)
+    def tell_how_they_ended(self) -> None:
+        """Warn if machines were stopped before they were done."""
+        n_stopped = self.endings.count(Status.STOPPED)
         if n_stopped:
             warnings.warn(
-                f"max_iter = {self.max_iter} was reached by {n_stopped} of {len(statuses)} "
+                f"max_iter = {self.max_iter} was reached by {n_stopped} of {len(self.endings)} "
                 f"machines of the cross-validation, tol = {self.tol}: {Status.STOPPED.value}",
                 ConvergenceWarning,
                 stacklevel=2,

@@ -1,6 +1,7 @@
 """What machines for classes and for numbers share: how they are solved, kept and asked."""
 
 import warnings
+from numbers import Real
 from threading import Event
 from typing import Any, Literal
 
@@ -49,11 +50,12 @@ class Machine(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc,valid-t
 
     def _penalty(self, K: FloatArray | Matrix, counts: FloatArray, spread: float = 1.0) -> float:
         """Return the number that C stands for, where targets have that spread."""
-        if self.C == "scale":
+        asked: Any = self.C
+        if isinstance(asked, str) and asked == "scale":
             return spread * inverse_mean_distance(as_matrix(K), counts)
-        if np.inf != self.C:
-            check_positive("C", self.C)
-        return float(self.C)
+        if not isinstance(asked, Real) or not float(asked) > 0.0:
+            raise ValueError(f"C = {asked!r}: give a positive number, np.inf or 'scale'")
+        return float(asked)
 
     def _fit_machines(
         self, X: Rows, comparison: Comparison, problems: list[Problem], task: Task
@@ -127,6 +129,10 @@ class Machine(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc,valid-t
 
     def _store(self, X: Rows, beta: FloatArray, solutions: list[Solution]) -> None:
         """Keep what the solutions say, a row of `beta` for each, and tell how they ended."""
+        statuses = {each.status for each in solutions}
+        if Status.UNBOUNDED in statuses:
+            self.__dict__.pop("support_", None)  # no machine is left
+            raise ValueError(f"C = {self.C_}: {Status.UNBOUNDED.value}")
         self.support_ = np.flatnonzero(beta.any(axis=0))
         self.support_vectors_ = X[self.support_]
         self.dual_coef_ = beta[:, self.support_]
@@ -135,9 +141,6 @@ class Machine(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc,valid-t
         self.objective_ = np.array([each.objective for each in solutions])
         self.duality_gap_ = np.array([each.gap for each in solutions])
         self._n_rows = X.shape[0]
-        statuses = {each.status for each in solutions}
-        if Status.UNBOUNDED in statuses:
-            raise ValueError(f"C = {self.C_}: {Status.UNBOUNDED.value}")
         if Status.STOPPED in statuses:
             violation = max(each.violation for each in solutions)
             warnings.warn(
@@ -149,7 +152,7 @@ class Machine(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc,valid-t
 
     def _values(self, X: ArrayLike) -> FloatArray:
         """Return the value of every machine at every row."""
-        check_is_fitted(self)
+        check_is_fitted(self, "support_")
         rows = validate_data(
             self, X, accept_sparse="csr", dtype=(np.float64, np.float32), reset=False
         )
