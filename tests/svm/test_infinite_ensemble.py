@@ -121,6 +121,8 @@ def test_an_interrupted_fit_goes_on_with_warm_start(monkeypatch):
 
     with monkeypatch.context() as patch:
         patch.setattr(smo, "ENTRIES_A_CALL", 0)
+        patch.setattr(smo, "ENTRIES_BEFORE_NEWTON", 0)
+        patch.setattr(smo, "CUBES_AN_ENTRY", np.inf)
         patch.setattr(Newton, "step", interrupted)
         with pytest.raises(KeyboardInterrupt, match="warm_start"):
             machine.fit(X, y)
@@ -272,6 +274,8 @@ def test_an_interrupt_ends_all_machines_and_keeps_what_they_reached(monkeypatch)
     with monkeypatch.context() as patch:
         patch.setattr(machine_module, "solve_dual", interrupted_third_time)
         patch.setattr(smo, "ENTRIES_A_CALL", 0)
+        patch.setattr(smo, "ENTRIES_BEFORE_NEWTON", 0)
+        patch.setattr(smo, "CUBES_AN_ENTRY", np.inf)
         with pytest.raises(KeyboardInterrupt, match="warm_start"):
             fresh.fit(rows, digits)
     reached = fresh.objective_
