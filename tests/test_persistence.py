@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from cases import KERNELS, random_rows
 from numpy.testing import assert_array_equal
+from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.gaussian_process import GaussianProcessClassifier, GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import ConstantKernel, WhiteKernel
@@ -393,3 +394,10 @@ def test_what_listens_to_a_fit_is_not_saved(tmp_path):
     again = load(save(machine, tmp_path / "machine.skops"))
     assert_array_equal(again.predict(X), machine.predict(X))
     assert machine._skl_callbacks
+
+
+@pytest.mark.parametrize("form", [sparse.csr_matrix, sparse.csr_array])
+def test_machines_fitted_on_sparse_rows_are_kept(form, tmp_path):
+    machine = InfiniteEnsembleClassifier().fit(form(X), y)
+    again = load(save(machine, tmp_path / "machine.skops"))
+    assert_array_equal(again.predict(form(X)), machine.predict(form(X)))

@@ -39,6 +39,9 @@ HELPER_MODULES = frozenset(
 )
 
 
+SPARSE_ROWS = frozenset({"scipy.sparse._csr.csr_matrix", "scipy.sparse._csr.csr_array"})
+
+
 class ModelFileError(ValueError):
     """A file does not hold a model that this version can read."""
 
@@ -259,6 +262,8 @@ def _is_known(name: str) -> bool:
     """
     from sklearn.gaussian_process.kernels import Kernel as GaussianProcessKernel  # heavy
 
+    if name in SPARSE_ROWS:
+        return True
     module_name, _, class_name = name.rpartition(".")
     is_ours = module_name.startswith("kernsemble.") and "__main__" not in module_name
     if not (is_ours or module_name in HELPER_MODULES):

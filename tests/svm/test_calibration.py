@@ -336,3 +336,20 @@ def test_probabilities_survive_pickle_and_files(calibration, multiclass, tmp_pat
         assert again.best_params_ == machine.best_params_
         for name, column in machine.cv_results_.items():
             assert_array_equal(again.cv_results_[name], column)
+
+
+@pytest.mark.parametrize("calibration", ["sigmoid", "isotonic"])
+def test_pairs_that_no_fold_tests_are_undecided(calibration):
+    rows, classes = load_iris(return_X_y=True)
+    first = np.flatnonzero(classes == 0)
+    cv = [(np.r_[np.flatnonzero(classes != 0), first[:10]], first[10:])]
+    machine = InfiniteEnsembleClassifierCV(cv=cv, calibration=calibration).fit(rows, classes)
+    assert_allclose(machine.predict_proba(rows).sum(axis=1), 1.0)
+
+
+def test_probabilities_need_a_fit_with_calibration():
+    rows, classes = load_iris(return_X_y=True)
+    machine = InfiniteEnsembleClassifierCV(calibration=None).fit(rows, classes)
+    machine.set_params(calibration="sigmoid")
+    with pytest.raises(AttributeError, match="predict_proba"):
+        machine.predict_proba(rows)

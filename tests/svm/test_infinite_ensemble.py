@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_iris
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.preprocessing import MinMaxScaler
 from sklearn.svm import SVC, SVR
 
@@ -99,7 +99,7 @@ def test_a_hard_margin_that_cannot_be_is_told():
     corners, signs = make_xor()
     machine = InfiniteEnsembleClassifier("perceptron", C=np.inf).fit(corners, signs)
     assert machine.score(corners, signs) == 1.0
-    with pytest.raises(ValueError, match="no hyperplane separates the classes"):
+    with pytest.raises(ValueError, match="C = inf: within rounding nothing"):
         InfiniteEnsembleClassifier("stump", C=np.inf).fit(corners, signs)
 
 
@@ -121,6 +121,8 @@ def test_an_interrupted_fit_goes_on_with_warm_start(monkeypatch):
 
     with monkeypatch.context() as patch:
         patch.setattr(smo, "ENTRIES_A_CALL", 0)
+        patch.setattr(smo, "ENTRIES_BEFORE_NEWTON", 0)
+        patch.setattr(smo, "CUBES_AN_ENTRY", np.inf)
         patch.setattr(Newton, "step", interrupted)
         with pytest.raises(KeyboardInterrupt, match="warm_start"):
             machine.fit(X, y)
@@ -275,9 +277,61 @@ def test_an_interrupt_ends_all_machines_and_keeps_what_they_reached(monkeypatch)
     with monkeypatch.context() as patch:
         patch.setattr(machine_module, "solve_dual", interrupted_third_time)
         patch.setattr(smo, "ENTRIES_A_CALL", 0)
+        patch.setattr(smo, "ENTRIES_BEFORE_NEWTON", 0)
+        patch.setattr(smo, "CUBES_AN_ENTRY", np.inf)
         with pytest.raises(KeyboardInterrupt, match="warm_start"):
             fresh.fit(rows, digits)
     reached = fresh.objective_
     assert reached.shape == (10,)
     assert (reached > expected + 1e-9).any()  # some were not finished
     assert_allclose(fresh.fit(rows, digits).objective_, expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize("scaling", ["range", "rank", "distinct", None])
+def test_sparse_and_dense_rows_are_told_the_same_whichever_was_fitted(scaling):
+    rows = np.abs(A) + 3.0
+    rows[::3, 0] = 0.0
+    for fitted in (rows, sparse.csr_matrix(rows)):
+        machine = InfiniteEnsembleClassifier(scaling=scaling).fit(fitted, y)
+        values = machine.decision_function(sparse.csr_matrix(rows))
+        assert_allclose(values, machine.decision_function(rows), atol=1e-8)
+
+
+def test_coefficients_at_their_bounds_up_to_rounding_leave_the_middle_as_bias():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(200, 3))
+    classes = (rows[:, 0] > 0.5).astype(int)
+    weight = rng.integers(1, 4, 200)
+    repeated = np.repeat(np.arange(200), weight)
+    machine = InfiniteEnsembleClassifier(C=2.0**-9, class_weight="balanced")
+    assert set(machine.fit(rows, classes).predict(rows)) == {0, 1}
+    weighted = clone(machine).fit(rows, classes, weight)
+    longhand = clone(machine).fit(rows[repeated], classes[repeated])
+    assert weighted.intercept_ == pytest.approx(longhand.intercept_, abs=1e-4)
+
+
+@pytest.mark.parametrize("factor", [-1.0, np.nan, np.inf])
+def test_class_weights_that_are_none_are_refused(factor):
+    machine = InfiniteEnsembleClassifier(class_weight={y[0]: factor})
+    with pytest.raises(ValueError, match=r"class_weight = .*give finite numbers"):
+        machine.fit(A, y)
+
+
+@pytest.mark.parametrize("C", ["foo", None, 0, -1.0, np.array([1.0, 2.0])])
+def test_penalties_that_are_none_are_refused(C):
+    with pytest.raises(ValueError, match=r"C = .*: give a positive number, np.inf or 'scale'"):
+        InfiniteEnsembleClassifier(C=C).fit(A, y)
+
+
+def test_a_fit_that_fails_leaves_no_machine():
+    machine = InfiniteEnsembleClassifier(C=np.inf)
+    with pytest.raises(ValueError, match="C = inf"):
+        machine.fit([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0])
+    with pytest.raises(NotFittedError):
+        machine.predict([[0, 0]])
+
+
+@pytest.mark.parametrize("unit", [1e-170, 1e155])
+def test_targets_of_any_unit_are_fitted(unit):
+    machine = InfiniteEnsembleRegressor().fit(A, unit * A[:, 0])
+    assert np.corrcoef(machine.predict(A) / unit, A[:, 0])[0, 1] > 0.9

@@ -7,7 +7,7 @@ smallest C the first fold hands its solution over to the others.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from threading import Event
 
 import numpy as np
@@ -145,7 +145,7 @@ def _uninterrupted(solution: Solution) -> Solution:
 
 def bounds_at(C: float, unit: FloatArray) -> FloatArray:
     """Return C times the bounds at C = 1, where zero stays zero for an infinite C."""
-    return np.multiply(C, unit, where=unit != 0.0, out=np.zeros_like(unit))
+    return C * unit if np.isfinite(C) else np.where(unit == 0.0, 0.0, np.copysign(C, unit))
 
 
 def handed_over(
@@ -185,7 +185,8 @@ def _stretched(
     """
     values = p - solution.residual
     bend, slope = float(solution.beta @ values), float(p @ solution.beta)
-    factor = float(np.clip(slope / bend, 1.0, ratio)) if bend > 0.0 else 1.0
-    factor = factor if factor > 1.001 else 1.0
-    beta = np.clip(factor * solution.beta, lower, upper)
-    return replace(solution, beta=beta, residual=p - factor * values)
+    factor = min(slope / bend, ratio) if bend > 0.0 else 1.0
+    if factor <= 1.001:
+        return solution
+    beta = np.minimum(np.maximum(factor * solution.beta, lower), upper)
+    return Solution.to_start_from(beta, p - factor * values)

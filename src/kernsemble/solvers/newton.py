@@ -8,6 +8,7 @@ from scipy.linalg import LinAlgError, cho_factor, solve_triangular
 from kernsemble._jit import jit
 from kernsemble._typing import BoolArray, FloatArray, IntArray
 from kernsemble.solvers.matrix import WholeMatrix
+from kernsemble.solvers.pairs import NEARLY
 
 ROUNDS = 6
 WIDEST_BORDER = 1 / 6  # of the rows factored: a wider one costs as much as a new factor
@@ -16,7 +17,7 @@ TWINS = 1.0 + 1e-12  # what sets equal rows apart
 
 def is_free(beta: FloatArray, lower: FloatArray, upper: FloatArray, epsilon: float) -> BoolArray:
     """Tell which coefficients lie between their bounds, and off the kink at zero."""
-    inside = (lower < beta) & (beta < upper)
+    inside = (NEARLY * lower < beta) & (beta < NEARLY * upper)
     return inside & (beta != 0.0) if epsilon > 0.0 else inside
 
 

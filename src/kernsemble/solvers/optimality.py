@@ -21,18 +21,20 @@ def evidence(
 ) -> tuple[float, float, float]:
     r"""Return bias, dual objective and duality gap.
 
-    The bias is the mean that the free coefficients tell, or the middle of what is
-    admissible. The gap is between the dual objective and that of the primal problem,
+    The bias is the mean that the free coefficients tell, which can both `rise` and `fall`, or
+    the middle of what is admissible. The gap is between the dual objective and that of the
+    primal problem,
 
     .. math:: \min_{w, b}\; \tfrac12\|w\|^2 + \textstyle\sum_i u_i \max(0, r_i - b - \varepsilon)
               - l_i \max(0, b - r_i - \varepsilon),
 
-    where for infinite bounds the weights are first stretched to a margin of one.
+    where for infinite bounds the weights are first stretched to a margin of one; if a tube
+    has infinite bounds on both sides the gap is infinite while an error is outside.
     """
     n_free, total, highest, lowest = 0, 0.0, -np.inf, np.inf
     square, linear, absolute = 0.0, 0.0, 0.0
     for t in range(len(beta)):
-        if lower[t] < beta[t] < upper[t] and (epsilon == 0.0 or beta[t] != 0.0):
+        if np.isfinite(rise[t]) and np.isfinite(fall[t]) and (epsilon == 0.0 or beta[t] != 0.0):
             n_free += 1
             total += residual[t] - epsilon * np.sign(beta[t])
         highest = max(highest, residual[t] + rise[t])
@@ -70,14 +72,14 @@ def _loss_and_margin(
     for t in range(len(p)):
         above, below = residual[t] - bias - epsilon, bias - residual[t] - epsilon
         value = p[t] - residual[t] + bias
-        if np.isinf(upper[t]):
+        if np.isinf(upper[t]) and np.isinf(lower[t]):
+            loss += np.inf if max(above, below) > 0.0 else 0.0
+        elif np.isinf(upper[t]):
             margin = min(margin, value)
-        elif above > 0.0:
-            loss += upper[t] * above
-        if np.isinf(lower[t]):
+        elif np.isinf(lower[t]):
             margin = min(margin, -value)
-        elif below > 0.0:
-            loss -= lower[t] * below
+        else:
+            loss += upper[t] * max(above, 0.0) - lower[t] * max(below, 0.0)
     return loss, 1.0 if np.isinf(margin) else margin
 
 

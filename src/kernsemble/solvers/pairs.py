@@ -5,6 +5,8 @@ import numpy as np
 from kernsemble._jit import jit
 from kernsemble._typing import FloatArray
 
+NEARLY = 1.0 - 1e-12
+
 
 @jit
 def pair_steps(
@@ -50,9 +52,12 @@ def pair_steps(
 
 @jit
 def _offset(lower: float, upper: float, epsilon: float, beta: float) -> tuple[float, float]:
-    """Return what the residual lacks to the gain of a rise and to the loss of a fall."""
-    rise = -np.inf if beta >= upper else (-epsilon if beta >= 0.0 else epsilon)
-    fall = np.inf if beta <= lower else (-epsilon if beta > 0.0 else epsilon)
+    """Return what the residual lacks to the gain of a rise and to the loss of a fall.
+
+    A coefficient that differs from its bound by rounding is at it.
+    """
+    rise = -np.inf if beta >= NEARLY * upper else (-epsilon if beta >= 0.0 else epsilon)
+    fall = np.inf if beta <= NEARLY * lower else (-epsilon if beta > 0.0 else epsilon)
     return rise, fall
 
 

@@ -16,8 +16,8 @@ class Status(Enum):
     STOPPED = "stopped early: raise max_iter, loosen tol, scale the features or lower C"
     INTERRUPTED = "interrupted: fit again with warm_start=True to go on from here"
     UNBOUNDED = (
-        "no hyperplane separates the classes, so a hard margin (C = inf) has no solution: "
-        "use a finite C or a kernel with more hypotheses"
+        "within rounding nothing that this kernel holds separates the classes, or keeps all errors "
+        "within epsilon, as C = inf demands: use a finite C or a kernel with more hypotheses"
     )
 
 

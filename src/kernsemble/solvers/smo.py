@@ -28,7 +28,7 @@ from kernsemble.solvers.pairs import offsets, pair_steps
 from kernsemble.solvers.result import Solution, Status
 
 ENTRIES_A_CALL = 10_000_000  # of the matrix that compiled code reads before it looks up
-STEPS_A_FREE_COEFFICIENT = 1  # between two Newton steps, measured
+CUBES_AN_ENTRY = 150  # a factor of f rows costs as much as reading f³/150 entries, measured
 ENTRIES_BEFORE_NEWTON = 200_000  # at least: what calling it costs, measured
 ROWS_WORTH_SHRINKING = 1_000
 LARGEST_SHARE = 0.7  # of the rows, that are worth a matrix of their own
@@ -212,7 +212,7 @@ class _WholeRun(_Run):
             self.is_hard = False  # the hulls of a part tell nothing
         self.may_shrink = len(self.p) >= ROWS_WORTH_SHRINKING and not (self.is_hard or is_part)
         self.newton = Newton(self.matrix, self.lower, self.upper, self.epsilon)
-        self.patience = 1.0
+        self.patience, self.n_since_newton = 1.0, 0
 
     def finish(self, watch: Watch | None) -> None:
         """Advance to the end, for most of the way among the rows that still matter."""
@@ -223,7 +223,7 @@ class _WholeRun(_Run):
                 self.shrink(watch)
 
     def advance(self) -> bool:
-        """Take some steps of pairs, then one of Newton; tell whether there is more to do."""
+        """Take some steps of pairs, and one of Newton if due; tell whether there is more to do."""
         taken, self.violation = pair_steps(
             self.matrix.K,
             self.matrix.diagonal,
@@ -237,18 +237,26 @@ class _WholeRun(_Run):
             self.residual,
         )
         self.n_iter += taken
+        self.n_since_newton += taken
         if self.has_ended():
             return False
-        reached = self.newton.step(self.beta, self.residual)
-        self.patience = 1.0 if reached else 2.0 * self.patience
-        self.n_iter += 1
+        if self.n_since_newton >= self._n_between():
+            reached = self.newton.step(self.beta, self.residual)
+            self.patience = 1.0 if reached else 2.0 * self.patience
+            self.n_since_newton = 0
+            self.n_iter += 1
         return True
 
     def _n_steps(self) -> int:
-        n = len(self.p)
+        """Return how many steps to take before looking up."""
+        due = max(self._n_between() - self.n_since_newton, 1)
+        return int(min(due, ENTRIES_A_CALL // len(self.p) + 1, self.n_left))
+
+    def _n_between(self) -> float:
+        """Return how many steps of pairs cost as much as one of Newton."""
         n_free = int(is_free(self.beta, self.lower, self.upper, self.epsilon).sum())
-        steps = STEPS_A_FREE_COEFFICIENT * n_free + ENTRIES_BEFORE_NEWTON // n + 1
-        return int(min(self.patience * steps, ENTRIES_A_CALL // n + 1, self.n_left))
+        n_entries = n_free**3 / CUBES_AN_ENTRY + ENTRIES_BEFORE_NEWTON
+        return self.patience * (n_entries // len(self.p) + 1)
 
     def shrink(self, watch: Watch | None) -> None:
         """Go on with the rows that may still move, if they are few enough to copy their part.

@@ -16,6 +16,8 @@ from kernsemble.svm.racing import MULTIPLES, Candidate, Entry, Round, plan_round
 from kernsemble.svm.scaling import FeatureScaling
 from kernsemble.svm.trial import try_out
 
+LOOSENESS = 10.0  # of the tolerance while candidates race
+
 
 @dataclass(frozen=True)
 class Grid:
@@ -84,6 +86,7 @@ class Contest:
             y=self.validation.y[rows],
             counts=counts,
             splits=each.splits,
+            tol=LOOSENESS * self.validation.tol,
         )
         problems = [problem.among(rows) for problem in self.problems]
         for kind, X in scaled.items():

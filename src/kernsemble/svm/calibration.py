@@ -100,10 +100,13 @@ class Calibration(Value):
         """
         check_calibration(kind)
         weight = weight * max(1.0, np.count_nonzero(weight) / weight.sum())
-        curves = []
+        curves: list[Sigmoid | Isotonic] = []
         for machine in range(reduction.n_machines):
             signs = reduction.signs(codes, machine)
             heard = (signs != 0.0) & (weight > 0.0)
+            if not heard.any():
+                curves.append(Sigmoid(0.0, 0.0))
+                continue
             targets = _targets(signs[heard], weight[heard])
             curves.append(CURVES[kind].through(values[heard, machine], targets, weight[heard]))
         return cls(reduction, tuple(curves))

@@ -26,7 +26,9 @@ from kernsemble.svm.splits import check_classes, read_splits
 
 
 def _tells_probabilities(machine: "InfiniteEnsembleClassifierCV") -> bool:
-    if machine.calibration is None and machine.loss != "logistic":
+    is_calibrated = machine.calibration is not None
+    is_calibrated &= getattr(machine, "calibration_", ...) is not None
+    if not is_calibrated and machine.loss != "logistic":
         raise AttributeError(
             "calibration = None: give 'sigmoid' or 'isotonic', or loss='logistic', and fit again, "
             "to have probabilities"
@@ -51,8 +53,8 @@ class InfiniteEnsembleClassifierCV(Selection, InfiniteEnsembleClassifier):
     kernel : str, Kernel or list of those, default="stump"
         What the ensemble is made of, or the choices. Radial kernels that differ in gamma
         only share their distances. With "auto" stumps, perceptrons, trees and polytopes race
-        on all scales: many on few rows, few on many, so that the search costs no more than
-        some twenty fits.
+        on all scales: many on few rows, few on many, so that for two classes and a thousand
+        rows or more the search costs some twenty fits.
     Cs : sequence of float, optional
         The values of C to choose from. By default the papers', 2**-17, 2**-15, ..., 2**3; with
         ``kernel="auto"`` multiples of ``C="scale"`` from a quarter to 64, and with the additive

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import count
 from typing import Any, Self
@@ -84,6 +84,7 @@ class CrossValidation:
     tol: float
     max_iter: int | None
     loss: str
+    endings: list[Status] = field(default_factory=list)  # of all machines, also of parts of it
 
     @property
     def tested(self) -> IntArray:
@@ -103,7 +104,7 @@ class CrossValidation:
             folds = self._solve_tables(comparison, problem, task)
         else:
             folds = self._solve_matrix(comparison, problem, task)
-        self._tell_how_they_ended(folds)
+        self.endings.extend(status for fold in folds for status in fold.statuses)
         return [
             problem.scale.restored(fold.decisions[:, split.places])
             for fold, split in zip(folds, self.splits, strict=True)
@@ -137,12 +138,12 @@ class CrossValidation:
             task.note("problem", number)
         return folds
 
-    def _tell_how_they_ended(self, folds: list[Fold]) -> None:
-        statuses = [status for fold in folds for status in fold.statuses]
-        n_stopped = statuses.count(Status.STOPPED)
+    def tell_how_they_ended(self) -> None:
+        """Warn if machines were stopped before they were done."""
+        n_stopped = self.endings.count(Status.STOPPED)
         if n_stopped:
             warnings.warn(
-                f"max_iter = {self.max_iter} was reached by {n_stopped} of {len(statuses)} "
+                f"max_iter = {self.max_iter} was reached by {n_stopped} of {len(self.endings)} "
                 f"machines of the cross-validation, tol = {self.tol}: {Status.STOPPED.value}",
                 ConvergenceWarning,
                 stacklevel=2,

@@ -216,7 +216,8 @@ class InfiniteEnsembleClassifier(ClassifierMixin, Machine):
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError(
-                f"y holds one class only, {self.classes_[0]!r}: give examples of two or more"
+                f"y holds one class only, {self.classes_[:1].tolist()[0]!r}: give examples of two "
+                "or more"
             )
         self.reduction_ = as_reduction(self.multiclass, len(self.classes_))
         counts = read_weights(sample_weight, X.shape[0])
@@ -225,7 +226,12 @@ class InfiniteEnsembleClassifier(ClassifierMixin, Machine):
     def _factors(self, y: Any, codes: IntArray, counts: FloatArray) -> FloatArray:
         """Return what class weights multiply the penalty of each row by."""
         if self.class_weight != "balanced":
-            return compute_sample_weight(self.class_weight, y)
+            factors = compute_sample_weight(self.class_weight, y)
+            if not (np.isfinite(factors) & (factors >= 0.0)).all():
+                raise ValueError(
+                    f"class_weight = {self.class_weight!r}: give finite numbers, none negative"
+                )
+            return factors
         totals = np.bincount(codes, counts)
         n_present = np.count_nonzero(totals)
         return (counts.sum() / n_present / np.where(totals > 0.0, totals, np.inf))[codes]

@@ -1,6 +1,7 @@
 """What machines for classes and for numbers share: how they are solved, kept and asked."""
 
 import warnings
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
@@ -95,11 +96,12 @@ class Machine(CallbackSupportMixin, AdditiveMachine):  # type: ignore[misc,valid
         self, comparison: Comparison | Tabulation, counts: FloatArray, unit: float = 1.0
     ) -> float:
         """Return the number that C stands for, where targets have that unit."""
-        if self.C == "scale":
+        asked: Any = self.C
+        if isinstance(asked, str) and asked == "scale":
             return unit * comparison.inverse_mean_distance(counts)
-        if np.inf != self.C:
-            check_positive("C", self.C)
-        return float(self.C)
+        if not isinstance(asked, Real) or not float(asked) > 0.0:
+            raise ValueError(f"C = {asked!r}: give a positive number, np.inf or 'scale'")
+        return float(asked)
 
     def _fit_machines(
         self,
@@ -167,6 +169,10 @@ class Machine(CallbackSupportMixin, AdditiveMachine):  # type: ignore[misc,valid
 
     def _store(self, X: Rows, beta: FloatArray, solutions: list[Solution]) -> None:
         """Keep what the solutions say, a row of `beta` for each, and tell how they ended."""
+        statuses = {each.status for each in solutions}
+        if Status.UNBOUNDED in statuses:
+            self.__dict__.pop("support_", None)  # no machine is left
+            raise ValueError(f"C = {self.C_}: {Status.UNBOUNDED.value}")
         self.support_ = np.flatnonzero(beta.any(axis=0))
         self.support_vectors_ = X[self.support_]
         self.dual_coef_ = beta[:, self.support_]
@@ -175,9 +181,6 @@ class Machine(CallbackSupportMixin, AdditiveMachine):  # type: ignore[misc,valid
         self.objective_ = np.array([each.objective for each in solutions])
         self.duality_gap_ = np.array([each.gap for each in solutions])
         self._n_rows = X.shape[0]
-        statuses = {each.status for each in solutions}
-        if Status.UNBOUNDED in statuses:
-            raise ValueError(f"C = {self.C_}: {Status.UNBOUNDED.value}")
         if Status.STOPPED in statuses:
             violation = max(each.violation for each in solutions)
             warnings.warn(
@@ -189,7 +192,7 @@ class Machine(CallbackSupportMixin, AdditiveMachine):  # type: ignore[misc,valid
 
     def _values(self, X: ArrayLike) -> FloatArray:
         """Return the value of every machine at every row."""
-        check_is_fitted(self)
+        check_is_fitted(self, ["support_", "tables_"], all_or_any=any)
         rows = self._read_again(X)
         if self.solver_ == "additive":
             return self.tables_.values(dense_rows(rows, Budget.of(self.cache_size)))

@@ -38,12 +38,12 @@ class Budget:
         if self.holds(X):
             return kernel(X)
         n, n_kept = X.shape[0], int(self.n_bytes // _row_bytes(X))
-        size = f"the {n} x {n} kernel matrix takes {n * _row_bytes(X) / 2**20:,.0f} MB"
-        allowed = f"cache_size allows {self.n_bytes / 2**20:,.0f}"
-        if n_kept < FEWEST_ROWS:
+        size = f"the {n} x {n} kernel matrix takes {n * _row_bytes(X) / 2**20:,.3g} MB"
+        allowed, fewest = f"cache_size allows {self.n_bytes / 2**20:,.3g}", min(FEWEST_ROWS, n)
+        if n_kept < fewest:
             raise GramTooLargeError(
                 f"{size}, and {allowed}, which is {n_kept} rows of it: allow "
-                f"{FEWEST_ROWS * _row_bytes(X) / 2**20:,.0f} at least, or fit fewer rows"
+                f"{fewest * _row_bytes(X) / 2**20:,.3g} at least, or fit fewer rows"
             )
         warnings.warn(
             f"{size}, and {allowed}: its rows are computed on demand and {n_kept} of them kept; "

@@ -25,9 +25,14 @@ class TargetScale:
     @classmethod
     def of(cls, y: FloatArray, weight: FloatArray) -> Self:
         """Return the scale of numbers that count so often; equal numbers have spread 1."""
-        centre = float(np.average(y, weights=weight))
-        spread = float(np.sqrt(np.average((y - centre) ** 2, weights=weight)))
-        return cls(centre, spread if spread > 1e-14 * abs(centre) else 1.0)  # beyond rounding
+        unit = float(np.abs(y).max()) or 1.0
+        mean = float(np.average(y / unit, weights=weight))
+        away = y / unit - mean
+        farthest = float(np.abs(away).max())
+        if farthest <= 1e-14 * abs(mean):  # rounding
+            return cls(unit * mean, 1.0)
+        spread = float(np.sqrt(np.average((away / farthest) ** 2, weights=weight)))
+        return cls(unit * mean, unit * farthest * spread or 1.0)
 
     def standardised(self, y: FloatArray) -> FloatArray:
         """Return numbers of mean 0 and standard deviation 1."""
@@ -44,8 +49,8 @@ class TargetScale:
             beta=self.spread * found.beta,
             bias=self.centre + self.spread * found.bias,
             residual=self.restored(found.residual),
-            objective=self.spread**2 * found.objective,
-            gap=self.spread**2 * found.gap,
+            objective=self.spread * (self.spread * found.objective),
+            gap=self.spread * (self.spread * found.gap),
         )
 
 

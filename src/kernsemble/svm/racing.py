@@ -157,7 +157,7 @@ def plan_rounds(
 
 def _sizes(n: int, fewest: int) -> list[int]:
     """Return the rows of each round: twice as many each time, at last half of them or all."""
-    sizes = [n] if n <= 4 * fewest else [n // 2]
+    sizes = [min(n, max(n // 2, 2 * fewest))]
     while sizes[0] // 2 >= fewest:
         sizes.insert(0, sizes[0] // 2)
     return sizes if len(sizes) > 1 else [min(n, fewest), n]

@@ -19,7 +19,7 @@ Kind: TypeAlias = Literal["range", "rank", "distinct"]
 class FeatureScaling(Value):
     """How each feature is transformed before rows are compared.
 
-    "range" maps what the sample spans to [−1, 1], as the papers do (sparse rows are only
+    "range" maps what the sample spans to [−1, 1], as the papers do (a sparse sample is only
     stretched, so that zeros stay zero); "rank" maps values to the distribution function of
     the sample; "distinct" puts equal steps between its neighbouring values. Constant
     features become zero.
@@ -42,7 +42,8 @@ class FeatureScaling(Value):
         present = X[weight > 0.0]
         smallest, largest = column_minima(present), -column_minima(-present)
         half_range = 0.5 * largest - 0.5 * smallest
-        return cls(kind, centre=smallest + half_range, half_range=half_range)
+        centre = None if sparse.issparse(X) else smallest + half_range
+        return cls(kind, centre=centre, half_range=half_range)
 
     def sparing(self, is_spared: BoolArray) -> Self:
         """Return the scaling that leaves some columns, of whole numbers from −1, as they are."""
@@ -66,13 +67,13 @@ class FeatureScaling(Value):
         """Return rows on the scale of the sample."""
         if self.stumps is not None:
             return self.stumps.positions(X)
-        if self.half_range is None or self.centre is None:
+        if self.half_range is None:
             return X
         factor = np.divide(
             1.0, self.half_range, where=self.half_range > 0.0, out=np.zeros_like(self.half_range)
         )
-        if sparse.issparse(X):
-            return X.multiply(factor).tocsr()
-        scaled = X - self.centre.astype(X.dtype)
+        if self.centre is None:
+            return X.multiply(factor).tocsr() if sparse.issparse(X) else X * factor.astype(X.dtype)
+        scaled = (X.toarray() if sparse.issparse(X) else X) - self.centre.astype(X.dtype)
         scaled *= factor.astype(X.dtype)
         return scaled

@@ -82,6 +82,7 @@ class Selection(Machine):
         n_parts = 1 + n_machines if self._is_automatic else self._n_settings() * n_machines
         with task.part("selection", 0, n_parts) as part:
             choice = choose(validation, variants, part)
+        validation.tell_how_they_ended()
         self.C_ = choice.settings["C"] * penalty_unit(self.loss, choice.problems[0])
         with task.part("refit", 1, len(choice.problems)) as part:
             self._fit_machines(validation.X, choice.comparison, choice.problems, part)
@@ -104,6 +105,7 @@ class Selection(Machine):
 
         Of equally good ones that is the smallest C, then the setting that was named first.
         """
+        self.__dict__.pop("race_results_", None)  # of an earlier fit
         X, counts = validation.X, validation.counts
         kernels, scalings = as_list("kernel", self.kernel), self._scalings() or ["range"]
         self.solver_ = self._choose_solver(X)
