@@ -54,12 +54,15 @@ def main() -> None:
     rng = np.random.default_rng(0)
     X, y = make_threenorm(4_000, random_state=0)
     classes = 2 * y + rng.integers(2, size=len(y))
-    settings = {"C": 100.0, "tol": 1e-6, "warm_start": True}
+    settings = {"C": 100.0, "tol": 1e-6, "warm_start": True, "solver": "exact"}
     cases = {
         "one machine": (InfiniteEnsembleClassifier(**settings), y),
         "six machines of four classes": (InfiniteEnsembleClassifier(**settings), classes),
         "rows on demand": (InfiniteEnsembleClassifier(cache_size=60, **settings), y),
-        "selection": (InfiniteEnsembleClassifierCV(Cs=(1.0, 10.0, 100.0), tol=1e-6), y),
+        "selection": (
+            InfiniteEnsembleClassifierCV(Cs=(1.0, 10.0, 100.0), tol=1e-6, solver="exact"),
+            y,
+        ),
     }
     print("| fit of 4,000 rows | whole fit, s | longest delay, s | interrupts | then optimal |")
     print("|---|---|---|---|---|")
