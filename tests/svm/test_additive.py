@@ -223,6 +223,7 @@ def test_an_interrupt_leaves_what_was_reached(monkeypatch):
     assert machine.fit(X, y).duality_gap_[0] <= 1e-3 * abs(machine.objective_[0]) * 1.1
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("kernel", ["stump", "middle-stump", "perceptron"])
 def test_machines_outlive_the_process(tmp_path, kernel):
     machine = additive(kernel=kernel, n_slices=16).fit(IRIS, SPECIES)
@@ -255,6 +256,7 @@ def test_the_squared_loss_is_ridge_regression():
 # -- selection
 
 
+@pytest.mark.large
 def test_every_setting_is_scored_as_on_the_matrix():
     settings = {
         "kernel": ["stump", Stump(measure="distinct")],

@@ -14,6 +14,7 @@ from kernsemble.svm import InfiniteEnsembleClassifierCV, InfiniteEnsembleRegress
 X, y = make_threenorm(150, random_state=0)
 
 
+@pytest.mark.large
 def test_a_race_repeats_with_its_random_state():
     machines = [
         InfiniteEnsembleClassifierCV("auto", random_state=seed).fit(X, y) for seed in (3, 3)
@@ -23,6 +24,7 @@ def test_a_race_repeats_with_its_random_state():
     assert_array_equal(machines[0].dual_coef_, machines[1].dual_coef_)
 
 
+@pytest.mark.large
 def test_what_stumps_cannot_do_is_left_to_others():
     rows, classes = make_xor(300, noise=0.2, random_state=0)
     machine = InfiniteEnsembleClassifierCV("auto", random_state=0).fit(rows, classes)
@@ -30,6 +32,7 @@ def test_what_stumps_cannot_do_is_left_to_others():
     assert machine.best_score_ > 0.95
 
 
+@pytest.mark.large
 def test_the_winner_is_tried_by_all_folds_on_all_rows():
     machine = InfiniteEnsembleClassifierCV("auto", cv=4, random_state=0).fit(X, y)
     kernels = set(machine.cv_results_["param_kernel"])
@@ -46,6 +49,7 @@ def test_the_winner_is_tried_by_all_folds_on_all_rows():
     assert_array_equal(fixed.predict_proba(X), machine.predict_proba(X))
 
 
+@pytest.mark.large
 def test_rows_without_weight_do_not_race():
     weight = np.r_[np.ones(100), np.zeros(50)]
     cv = [(np.flatnonzero(np.arange(100) % 3 != k), np.arange(k, 100, 3)) for k in range(3)]
@@ -62,6 +66,7 @@ def test_given_scalings_and_penalties_limit_the_race():
     assert set(machine.race_results_["C"]) <= {0.5, 1.0, 2.0}
 
 
+@pytest.mark.large
 def test_sparse_rows_race_as_dense_ones_do():
     rows = sparse.random(120, 30, density=0.1, random_state=0, format="csr")
     target = np.asarray(rows.sum(axis=1)).ravel() > 1.5
@@ -74,6 +79,7 @@ def test_sparse_rows_race_as_dense_ones_do():
     assert len(set(scores[0])) > 3
 
 
+@pytest.mark.large
 def test_several_classes_and_numbers_race_too():
     rows, classes = load_iris(return_X_y=True)
     assert (
