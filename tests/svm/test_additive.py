@@ -73,6 +73,7 @@ def test_tables_and_matrix_agree_at_every_penalty(C):
     assert_same(additive(C=C).fit(X, y), exact(C=C).fit(X, y), X, atol=1e-3)
 
 
+@pytest.mark.large
 def test_few_levels_are_close_to_all_values():
     rows, classes = make_threenorm(600, random_state=2)
     asked = make_threenorm(2000, random_state=3)
@@ -82,6 +83,7 @@ def test_few_levels_are_close_to_all_values():
     assert abs(coarse.score(*asked) - fine.score(*asked)) < 0.01
 
 
+@pytest.mark.large
 def test_directions_are_close_to_all_perceptrons():
     one = additive(kernel="perceptron", random_state=0).fit(X, y)
     other = exact(kernel="perceptron").fit(X, y)
@@ -90,6 +92,7 @@ def test_directions_are_close_to_all_perceptrons():
     assert_allclose(one.decision_function(OTHERS), other.decision_function(OTHERS), atol=0.1)
 
 
+@pytest.mark.large
 def test_perceptrons_repeat_with_their_random_state():
     machine = additive(kernel="perceptron", n_slices=16, random_state=3)
     told = machine.fit(X, y).decision_function(OTHERS)
