@@ -364,6 +364,8 @@ def test_an_interrupt_ends_a_selection(monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(smo, "ENTRIES_A_CALL", 0)
+    monkeypatch.setattr(smo, "ENTRIES_BEFORE_NEWTON", 0)
+    monkeypatch.setattr(smo, "CUBES_AN_ENTRY", np.inf)
     monkeypatch.setattr(Newton, "step", interrupted)
     for cv in (3, 5):
         machine = InfiniteEnsembleClassifierCV(Cs=(100.0,), cv=cv, tol=1e-9)
