@@ -49,8 +49,8 @@ class TargetScale:
             beta=self.spread * found.beta,
             bias=self.centre + self.spread * found.bias,
             residual=self.restored(found.residual),
-            objective=self.spread * (self.spread * found.objective),
-            gap=self.spread * (self.spread * found.gap),
+            objective=self.spread * (self.spread * float(found.objective)),
+            gap=self.spread * (self.spread * float(found.gap)),
         )
 
 
