@@ -97,8 +97,8 @@ class _FreeSystem:
               \begin{pmatrix} z \\ (v, \mu) \end{pmatrix}
               = \begin{pmatrix} t \\ (t', c) \end{pmatrix}
 
-    so that with :math:`y = U^{-\top}t` and :math:`Q = U^{-\top}S` the border is
-    :math:`(M - Q^\top Q)^{-1}((t', c) - Q^\top y)` and :math:`z = U^{-1}(y - Q(v, \mu))`.
+    so that with :math:`y = U^{-\top}t` and :math:`P = (U^{-\top}S)^\top` the border is
+    :math:`(M - PP^\top)^{-1}((t', c) - Py)` and :math:`z = U^{-1}(y - P^\top(v, \mu))`.
     """
 
     def __init__(self, K: FloatArray, rows: IntArray) -> None:
@@ -155,7 +155,7 @@ class _FreeSystem:
         known: dict[int, FloatArray],
         sides: Callable[[IntArray], FloatArray],
     ) -> FloatArray:
-        r"""Return the rows of :math:`Q^\top`, each computed once."""
+        """Return the rows of P, each computed once."""
         new = np.array([row for row in rows if row not in known], dtype=np.intp)
         if len(new):
             known.update(zip(new, self._half_solved(sides(new)).T, strict=True))

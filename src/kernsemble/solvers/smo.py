@@ -165,8 +165,9 @@ class _Run:
         inner = _WholeRun(
             WholeMatrix(K), p, lower, upper, self.epsilon, tol, max_iter, start, is_part=True
         )
+        done = self.n_iter
         try:
-            inner.finish(watch)
+            inner.finish(watch and (lambda n_iter, violation: watch(done + n_iter, violation)))
         finally:
             move = np.zeros(len(self.p))
             move[rows] = inner.beta - before

@@ -100,19 +100,17 @@ class AdditiveMachine(BaseEstimator):
         is_single, starts = len(problems) == 1, self._starts(tabulation, len(problems))
 
         def solve(place: int, watch: Watch) -> AdditiveSolution:
-            problem, start = problems[place], starts[place]
-            loss = loss_of(self.loss, problem).times(self.C_ / penalty_unit(self.loss, problem))
-            tables, rows = tabulation.tables, problem.rows
-            if len(rows) < FEW * tables.n_rows and start is None and not self.warm_start:
+            problem, tables = problems[place], tabulation.tables
+            rows = problem.rows
+            if len(rows) < FEW * tables.n_rows and not self.warm_start:
                 tables = replace(tables, codes=np.ascontiguousarray(tables.codes[:, rows]))
-                few = problem.among(rows)
-                loss = loss_of(self.loss, few).times(self.C_ / penalty_unit(self.loss, few))
+                problem = problem.among(rows)
             return solve_additive(
                 replace(tables, has_threads=is_single),
-                loss,
+                loss_of(self.loss, problem).times(self.C_ / penalty_unit(self.loss, problem)),
                 tol=self.tol,
                 max_iter=MOST_STEPS if self.max_iter is None else self.max_iter,
-                start=start,
+                start=starts[place],
                 watch=watch,
             )
 

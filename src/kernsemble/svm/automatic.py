@@ -14,6 +14,7 @@ from kernsemble.svm.problem import Problem
 from kernsemble.svm.progress import Task
 from kernsemble.svm.racing import MULTIPLES, Candidate, Entry, Round, plan_rounds, race
 from kernsemble.svm.scaling import FeatureScaling
+from kernsemble.svm.tabulation import Tabulation
 from kernsemble.svm.trial import try_out
 
 LOOSENESS = 10.0  # of the tolerance while candidates race
@@ -26,7 +27,9 @@ class Grid:
     values: tuple[float, ...] = MULTIPLES
     is_relative: bool = True
 
-    def at(self, places: Sequence[int], comparison: Comparison, counts: FloatArray) -> list[float]:
+    def at(
+        self, places: Sequence[int], comparison: Comparison | Tabulation, counts: FloatArray
+    ) -> list[float]:
         """Return the values at some places, for rows that were compared and count so often."""
         unit = comparison.inverse_mean_distance(counts) if self.is_relative else 1.0
         return [unit * self.values[place] for place in places]

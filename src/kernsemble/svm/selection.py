@@ -177,8 +177,8 @@ class Selection(Machine):
         """Return the values of C to try: with tables, by default multiples of C="scale"."""
         if self.Cs is not None or isinstance(comparison, Comparison):
             return validation.Cs
-        unit = comparison.inverse_mean_distance(validation.counts)
-        return [unit * multiple for multiple in MULTIPLES_ON_TABLES]
+        grid = Grid(MULTIPLES_ON_TABLES)
+        return grid.at(range(len(grid.values)), comparison, validation.counts)
 
     def _rank(self, settings: list[dict[str, Any]], trials: list[Trial]) -> int:
         """Keep the scores of all trials, and return the place of the best."""

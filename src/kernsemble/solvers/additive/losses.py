@@ -5,6 +5,7 @@ signed coefficients of the dual problem) and the curvatures :math:`C_i\,\ell''`,
 a loss `has_corners`. Rows with :math:`C_i = 0` are absent. All cost O(n).
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import ClassVar, Protocol, Self, TypeAlias
 
@@ -23,45 +24,40 @@ class Loss(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Logistic:
-    r"""The logistic loss :math:`C_i \log(1 + e^{-y_i f_i})` of signs y."""
+class Smooth(ABC):
+    """A loss with a continuous slope, of targets y and strengths C."""
 
     has_corners: ClassVar[bool] = False
     y: FloatArray
     C: FloatArray
 
     def times(self, factor: float | FloatArray) -> Self:
+        """Return the loss with other strengths."""
         return replace(self, C=factor * self.C)
+
+    @abstractmethod
+    def evaluate(self, f: FloatArray, beta: FloatArray, curvature: FloatArray) -> float:
+        """Return the loss of decision values, and write forces and curvatures."""
+
+
+class Logistic(Smooth):
+    r"""The logistic loss :math:`C_i \log(1 + e^{-y_i f_i})` of signs y."""
 
     def evaluate(self, f: FloatArray, beta: FloatArray, curvature: FloatArray) -> float:
         return _logistic(self.y, self.C, f, beta, curvature)
 
 
-@dataclass(frozen=True, eq=False)
-class SquaredHinge:
+class SquaredHinge(Smooth):
     r"""The squared hinge :math:`C_i \max(0, 1 - y_i f_i)^2` of signs y."""
 
-    has_corners: ClassVar[bool] = True
-    y: FloatArray
-    C: FloatArray
-
-    def times(self, factor: float | FloatArray) -> Self:
-        return replace(self, C=factor * self.C)
+    has_corners = True
 
     def evaluate(self, f: FloatArray, beta: FloatArray, curvature: FloatArray) -> float:
         return _squared_hinge(self.y, self.C, f, beta, curvature)
 
 
-@dataclass(frozen=True, eq=False)
-class Squared:
+class Squared(Smooth):
     r"""The squared loss :math:`\tfrac12 C_i (y_i - f_i)^2` of numbers y: ridge regression."""
-
-    has_corners: ClassVar[bool] = False
-    y: FloatArray
-    C: FloatArray
-
-    def times(self, factor: float | FloatArray) -> Self:
-        return replace(self, C=factor * self.C)
 
     def evaluate(self, f: FloatArray, beta: FloatArray, curvature: FloatArray) -> float:
         return _squared(self.y, self.C, f, beta, curvature)
@@ -134,7 +130,6 @@ class Smoothed:
         )  # fmt: skip
 
 
-Smooth: TypeAlias = Logistic | SquaredHinge | Squared
 AnyLoss: TypeAlias = Smooth | Kinked
 
 
