@@ -8,7 +8,7 @@ from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
 
 from kernsemble.solvers import quantise as module
-from kernsemble.solvers.additive import levels as levels_module
+from kernsemble.solvers.additive import look_up
 from kernsemble.solvers.quantise import encode, evaluate, quantise
 
 rng = np.random.default_rng(0)
@@ -145,6 +145,39 @@ def test_at_the_rows_of_the_sample_interpolation_is_a_look_up(X, seed):
     assert_allclose(evaluate(X, levels, tables), expected, atol=1e-12)
 
 
+@pytest.mark.parametrize("scale", [1.0, 1e-310, 1e300])
+@pytest.mark.parametrize("spread", [rng.random, rng.standard_cauchy, lambda n: 1.0 / rng.random(n)])
+def test_a_search_counts_the_numbers_below(scale, spread):
+    numbers = np.unique(scale * spread(300))
+    numbers = numbers[np.isfinite(numbers)]
+    x = np.concatenate([numbers, np.nextafter(numbers, np.inf), scale * spread(800)])
+    x = np.concatenate([x, [-np.inf, np.inf, 0.0, -1e308, 1e308]])
+    search, place = look_up.Search.of([numbers, numbers[:0]]), np.empty(len(x), dtype=np.int32)
+    look_up._search(search, 0, len(x), x, place)
+    assert_array_equal(place, np.searchsorted(numbers, x))
+    look_up._search(search, 1, len(x), x, place)
+    assert_array_equal(place, 0)
+
+
+def test_a_search_among_evenly_spread_numbers_takes_a_step():
+    search = look_up.Search.of([np.linspace(-3.0, 5.0, 255), np.geomspace(1e-9, 1e9, 255)])
+    assert_array_equal(search.n_steps, [1, 8])
+
+
+def test_tables_of_several_machines_are_evaluated_at_once_with_steps_or_without():
+    levels, codes = quantise(NORMAL, max_levels=20)
+    tables = [rng.normal(size=(3, each.n_levels)) for each in levels]
+    is_stepped = np.arange(len(levels)) % 2 == 0
+    found = look_up.Evaluator.of(levels, tables, is_stepped)(NORMAL)
+    for machine in range(3):
+        straight, stepped = (
+            [table[machine] * chosen for table, chosen in zip(tables, which, strict=True)]
+            for which in (~is_stepped, is_stepped)
+        )
+        steps = sum(table[code] for table, code in zip(stepped, codes, strict=True))
+        assert_allclose(found[machine], evaluate(NORMAL, levels, straight) + steps, atol=1e-12)
+
+
 def test_values_that_the_rows_looked_at_did_not_hold_are_found(monkeypatch):
     monkeypatch.setattr(module, "ROWS_THAT_TELL_QUANTILES", 100)
     X = np.column_stack([
@@ -165,7 +198,7 @@ def test_values_that_the_rows_looked_at_did_not_hold_are_found(monkeypatch):
 
 @pytest.mark.parametrize("threads", ["1", "3"])
 def test_the_number_of_threads_changes_nothing(threads, monkeypatch):
-    monkeypatch.setattr(levels_module, "ROWS_A_TASK", 500)
+    monkeypatch.setattr(module, "ROWS_A_TASK", 500)
     monkeypatch.setenv("NUMBA_NUM_THREADS", "2")
     expected, expected_codes = quantise(NORMAL, max_levels=20)
     monkeypatch.setenv("NUMBA_NUM_THREADS", threads)

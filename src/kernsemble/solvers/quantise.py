@@ -17,17 +17,17 @@ from kernsemble._arguments import check_count
 from kernsemble._jit import jit
 from kernsemble._threads import run
 from kernsemble._typing import BoolArray, FloatArray, IntArray
-from kernsemble.solvers.additive.levels import (
-    MOST_LEVELS,
-    Layout,
-    Levels,
+from kernsemble.solvers.additive.levels import MOST_LEVELS, Levels, code_type
+from kernsemble.solvers.additive.look_up import (
+    ROWS_A_TASK,
+    Encoder,
+    Evaluator,
     blocks,
-    code_type,
     encode,
     evaluate,
 )
 
-__all__ = ["Levels", "encode", "evaluate", "quantise"]
+__all__ = ["Evaluator", "Levels", "encode", "evaluate", "quantise"]
 
 ROWS_THAT_TELL_QUANTILES = 200_000  # as many as scikit-learn's binning looks at
 HEAVY = 4.0  # times the weight of an average level: worth a level of its own
@@ -198,20 +198,17 @@ def _groups(
 def _encoded(
     X: FloatArray, weight: FloatArray, levels: Sequence[Levels], codes: IntArray
 ) -> tuple[list[Levels], BoolArray]:
-    """Encode all rows; return levels with values and weights of all rows, and which are right.
-
-    A column is wrong when an exact level turns out to hold a second value, or a missing value
-    or category has no level.
-    """
-    layout = Layout.of(levels)
+    """Encode all rows; return levels with values and weights of all rows, and which are right."""
+    encoder = Encoder.of(levels)
 
     def work(rows: slice) -> tuple[FloatArray, FloatArray, BoolArray]:
-        layout.encode(X[rows], codes[:, rows])
-        return layout.tally(X[rows], codes[:, rows], weight[rows])
+        encoder.encode(X[rows], codes[:, rows])
+        return encoder.tally(X[rows], codes[:, rows], weight[rows])
 
-    totals, masses, rights = zip(*run(work, blocks(len(X))), strict=True)
+    totals, masses, rights = zip(*run(work, blocks(len(X), ROWS_A_TASK)), strict=True)
     total, mass = np.sum(totals, axis=0), np.sum(masses, axis=0)
-    columns = zip(levels, layout.offsets, layout.offsets[1:], strict=False)
+    offsets = encoder.columns.offsets
+    columns = zip(levels, offsets, offsets[1:], strict=False)
     finished = [_with_members(each, total[a:b], mass[a:b]) for each, a, b in columns]
     return finished, np.all(rights, axis=0)
 

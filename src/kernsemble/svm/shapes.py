@@ -7,6 +7,7 @@ costs a look-up a slice for each row, however many rows it was fitted to.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from kernsemble._value import Value
 from kernsemble.kernels.ensemble import MiddleStump
 from kernsemble.kernels.slice_parts import Categories, Coordinates, Directions, Part
 from kernsemble.kernels.slices import Slices
-from kernsemble.solvers.quantise import Levels, encode, evaluate
+from kernsemble.solvers.quantise import Evaluator, Levels
 from kernsemble.svm.scaling import FeatureScaling
 
 NUMBERS_AT_ONCE = 4_000_000  # of the views of rows
@@ -103,33 +104,16 @@ class ShapeTables(Value):
     heights: tuple[FloatArray, ...]
     intercept: FloatArray
 
+    @cached_property
+    def _evaluate(self) -> Evaluator:
+        return Evaluator.of(self.levels, self.heights, self.views.is_stepped)
+
     def values(self, X: FloatArray) -> FloatArray:
         """Return the value of every machine (columns) at every row."""
-        values = np.tile(self.intercept, (len(X), 1))
+        values = np.empty((len(self.intercept), len(X)))
         height = max(NUMBERS_AT_ONCE // max(len(self.levels), 1), 1)
-        is_stepped = self.views.is_stepped
         for start in range(0, len(X), height):
             span = slice(start, start + height)
-            seen = self.views(X[span])
-            if not is_stepped.all():
-                self._add_lines(seen, ~is_stepped, values[span])
-            if is_stepped.any():
-                self._add_steps(seen, is_stepped, values[span])
-        return values
-
-    def _add_lines(self, seen: FloatArray, chosen: BoolArray, values: FloatArray) -> None:
-        """Add tables that are straight between levels."""
-        places = np.flatnonzero(chosen)
-        levels = [self.levels[k] for k in places]
-        seen = seen if chosen.all() else seen[:, places]
-        for machine in range(values.shape[1]):
-            tables = [self.heights[k][machine] for k in places]
-            values[:, machine] += evaluate(seen, levels, tables)
-
-    def _add_steps(self, seen: FloatArray, chosen: BoolArray, values: FloatArray) -> None:
-        """Add tables that jump between levels."""
-        places = np.flatnonzero(chosen)
-        for k, codes in zip(
-            places, encode(seen[:, places], [self.levels[k] for k in places]), strict=True
-        ):
-            values += self.heights[k][:, codes].T
+            values[:, span] = self._evaluate(self.views(X[span]))
+        values += self.intercept[:, np.newaxis]
+        return values.T

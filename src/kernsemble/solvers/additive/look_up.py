@@ -1,0 +1,326 @@
+r"""Looking entries up: which level one has, and what tables of levels are there.
+
+A table g of a column is piecewise linear between the values of ordered levels and constant beyond
+them, or constant within each level; at an unseen category, or a missing value where the sample
+had none, it is what it is at the `middle` level.
+
+What is needed is how many of a column's increasing numbers are below an entry. The range of these
+numbers is cut into equal buckets; a bucket tells how many numbers are below all of it, and a binary
+search without branches goes on among its own, so that evenly spread numbers take a step or two, and
+any others no more than a binary search does.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from kernsemble._jit import jit
+from kernsemble._threads import run
+from kernsemble._typing import BoolArray, FloatArray, IntArray
+from kernsemble.solvers.additive.levels import Levels, code_type
+
+ROWS_A_TASK = 32_768
+ROWS_EVALUATED_A_TASK = 4_096
+ROWS_IN_CACHE = 1_024
+BUCKETS_A_NUMBER = 4
+
+
+def encode(X: FloatArray, levels: Sequence[Levels]) -> IntArray:
+    """Return the codes of rows, of shape (D, n), with threads over blocks of rows."""
+    codes = np.empty((len(levels), len(X)), dtype=code_type(levels))
+    encoder = Encoder.of(levels)
+    run(lambda rows: encoder.encode(X[rows], codes[:, rows]), blocks(len(X), ROWS_A_TASK))
+    return codes
+
+
+def evaluate(X: FloatArray, levels: Sequence[Levels], tables: Sequence[FloatArray]) -> FloatArray:
+    r"""Return :math:`\sum_d g_d(x_d)` of rows, interpolated between levels."""
+    return Evaluator.of(levels, tables)(X)[0]
+
+
+def blocks(n: int, height: int) -> list[slice]:
+    """Return the rows of each task, whatever the number of threads."""
+    return [slice(first, min(first + height, n)) for first in range(0, n, height)]
+
+
+class Columns(NamedTuple):
+    """The levels of all columns, end to end."""
+
+    offsets: IntArray  # where those of each column start
+    n_ordered: IntArray
+    absent: IntArray  # the level of missing values, or of unknown categories
+    is_category: BoolArray
+    is_exact: BoolArray
+    values: FloatArray  # of every level, 0 for loose ones and categories
+
+    @classmethod
+    def of(cls, levels: Sequence[Levels]) -> Self:
+        """Join levels."""
+        return cls(
+            _starts([each.n_levels for each in levels]),
+            np.array([each.n_ordered for each in levels]),
+            np.array([each.absent for each in levels]),
+            np.array([each.holds_categories for each in levels]),
+            np.array([each.is_exact for each in levels]),
+            np.concatenate(
+                [np.append(np.nan_to_num(each.values), np.zeros(each.n_loose)) for each in levels]
+            ),
+        )
+
+
+class Search(NamedTuple):
+    """Increasing numbers of all columns, end to end, ready to be searched."""
+
+    numbers: FloatArray  # those of a column are followed by infinities
+    first: IntArray  # where those of each column start
+    lowest: FloatArray  # of each column, where its first bucket starts
+    density: FloatArray  # buckets a unit of each column
+    below: IntArray  # how many numbers of its column are below each bucket
+    first_bucket: IntArray  # of each column
+    n_steps: IntArray  # of the binary search within a bucket of each column
+
+    @classmethod
+    def of(cls, columns: Sequence[FloatArray]) -> Self:
+        """Prepare increasing numbers."""
+        lowest, highest = (
+            np.array([each[end] if len(each) > 0 else 0.0 for each in columns]) for end in (0, -1)
+        )
+        n_buckets = np.array([BUCKETS_A_NUMBER * len(each) + 1 for each in columns])
+        with np.errstate(all="ignore"):
+            density = (n_buckets - 1) / (highest - lowest)
+        density[~np.isfinite(density)] = 0.0  # all are in the first bucket
+        first_bucket, below = _starts(n_buckets), np.zeros(n_buckets.sum(), dtype=np.int32)
+        numbers, n_steps = [], []
+        for d, each in enumerate(columns):
+            mine = below[first_bucket[d] : first_bucket[d + 1]]
+            n_steps.append(int(_count_below(each, lowest[d], density[d], mine)).bit_length())
+            numbers.append(np.append(each, np.full(1 << n_steps[-1], np.inf)))
+        first = _starts([len(each) for each in numbers])
+        return cls(
+            np.concatenate(numbers), first, lowest, density, below, first_bucket, np.array(n_steps)
+        )
+
+
+def _starts(sizes: Sequence[int] | IntArray) -> IntArray:
+    return np.concatenate([[0], np.cumsum(sizes)])
+
+
+class Encoder(NamedTuple):
+    """The levels of entries: a level has as many cuts below its entries as levels."""
+
+    columns: Columns
+    search: Search
+
+    @classmethod
+    def of(cls, levels: Sequence[Levels]) -> Self:
+        """Prepare levels."""
+        return cls(Columns.of(levels), Search.of([each.cuts for each in levels]))
+
+    def encode(self, X: FloatArray, codes: IntArray) -> None:
+        """Write the level of every entry."""
+        _encode(X, self.columns, self.search, codes)
+
+    def tally(
+        self, X: FloatArray, codes: IntArray, weight: FloatArray
+    ) -> tuple[FloatArray, FloatArray, BoolArray]:
+        """Return sum and weight of each level's members, and which columns hold all of them.
+
+        Sums are relative to the value of the level.
+        """
+        total, mass = np.zeros_like(self.columns.values), np.zeros_like(self.columns.values)
+        is_right = np.ones(len(self.columns.n_ordered), dtype=bool)
+        _tally(X, codes, weight, self.columns, total, mass, is_right)
+        return total, mass, is_right
+
+
+class Evaluator(NamedTuple):
+    r"""Sums of tables :math:`\sum_d g_d(x_d)` at any rows, for one machine or several.
+
+    Costs a search an entry, and a look-up an entry and machine.
+    """
+
+    columns: Columns
+    search: Search
+    heights: FloatArray  # of every machine at each level
+    slopes: FloatArray  # of every machine from each level to the next
+
+    @classmethod
+    def of(
+        cls,
+        levels: Sequence[Levels],
+        tables: Sequence[FloatArray],
+        is_stepped: BoolArray | None = None,
+    ) -> Self:
+        """Prepare tables of shape (n_levels,) or (n_machines, n_levels), one for each column.
+
+        `is_stepped` tells which are constant within levels; others are straight between them.
+        """
+        steps = np.zeros(len(levels), dtype=bool) if is_stepped is None else is_stepped
+        heights = np.hstack([np.atleast_2d(table) for table in tables])
+        columns = Columns.of(levels)
+        numbers = [
+            each.cuts if has_steps else np.nextafter(each.values[1:], -np.inf)
+            for each, has_steps in zip(levels, steps, strict=True)
+        ]
+        return cls(columns, Search.of(numbers), heights, _slopes(columns, heights, steps))
+
+    def __call__(self, X: FloatArray) -> FloatArray:
+        """Return the sums, of shape (n_machines, n), with threads over blocks of rows."""
+        sums = np.zeros((len(self.heights), len(X)))
+
+        def work(rows: slice) -> None:
+            _add_tables(
+                X[rows], self.columns, self.search, self.heights, self.slopes, sums[:, rows]
+            )
+
+        run(work, blocks(len(X), ROWS_EVALUATED_A_TASK))
+        return sums
+
+
+def _slopes(columns: Columns, heights: FloatArray, is_stepped: BoolArray) -> FloatArray:
+    """Return the slopes between neighbouring ordered levels, 0 after the last one."""
+    slopes = np.zeros_like(heights)
+    with np.errstate(all="ignore"):
+        slopes[:, :-1] = np.diff(heights) / np.diff(columns.values)
+    slopes[~np.isfinite(slopes)] = 0.0  # levels that no number is between
+    last = columns.offsets[:-1] + columns.n_ordered - 1
+    is_ordered = np.zeros(len(columns.values), dtype=bool)
+    for d in np.flatnonzero(~is_stepped):
+        is_ordered[columns.offsets[d] : last[d]] = True
+    return np.where(is_ordered, slopes, 0.0)
+
+
+@jit
+def _bucket(x: float, lowest: float, density: float, last: int) -> int:
+    """Return the bucket of a number, the first one of NaN: never less for a greater number."""
+    place = (float(x) - float(lowest)) * float(density)  # infinite in silence, interpreted too
+    return int(min(place, last)) if place > 0.0 else 0
+
+
+@jit
+def _count_below(numbers: FloatArray, lowest: float, density: float, below: IntArray) -> int:
+    """Write how many numbers are below each bucket, and return the most that share one."""
+    for k in range(len(numbers)):
+        below[_bucket(numbers[k], lowest, density, len(below) - 1)] += 1
+    total, most = 0, 0
+    for b in range(len(below)):
+        members = below[b]
+        below[b] = total
+        total += members
+        most = max(most, members)
+    return most
+
+
+@jit
+def _search(search: Search, d: int, n: int, x: FloatArray, place: IntArray) -> None:
+    """Write how many numbers of a column are below each x: all take a step, then the next."""
+    numbers = search.numbers[search.first[d] : search.first[d + 1]]
+    below = search.below[search.first_bucket[d] : search.first_bucket[d + 1]]
+    lowest, density, last = search.lowest[d], search.density[d], len(below) - 1
+    for t in range(n):
+        place[t] = below[_bucket(x[t], lowest, density, last)]
+    half = (1 << search.n_steps[d]) >> 1
+    while half > 0:
+        for t in range(n):
+            k = place[t]
+            place[t] = k + (half if numbers[k + half - 1] < x[t] else 0)
+        half >>= 1
+
+
+@jit
+def _encode(X: FloatArray, columns: Columns, search: Search, codes: IntArray) -> None:
+    x, place = np.empty(ROWS_IN_CACHE), np.empty(ROWS_IN_CACHE, dtype=np.int32)
+    for first in range(0, len(X), ROWS_IN_CACHE):
+        n = min(ROWS_IN_CACHE, len(X) - first)
+        for d in range(len(columns.n_ordered)):
+            row = codes[d, first : first + n]
+            for t in range(n):
+                x[t] = X[first + t, d]
+            if columns.is_category[d]:
+                n_categories = columns.offsets[d + 1] - columns.offsets[d] - 1
+                _place_categories(n_categories, n, x, place)
+            else:
+                _search(search, d, n, x, place)
+            for t in range(n):
+                row[t] = columns.absent[d] if np.isnan(x[t]) else place[t]
+
+
+@jit
+def _tally(
+    X: FloatArray,
+    codes: IntArray,
+    weight: FloatArray,
+    columns: Columns,
+    total: FloatArray,
+    mass: FloatArray,
+    is_right: BoolArray,
+) -> None:
+    """Add the members of each level.
+
+    A column is wrong when an exact level turns out to hold a second value, or a missing value
+    or category has no level.
+    """
+    for i in range(len(X)):
+        if weight[i] <= 0.0:
+            continue
+        for d in range(len(columns.n_ordered)):
+            code, x = codes[d, i], X[i, d]
+            k = columns.offsets[d] + code
+            mass[k] += weight[i]
+            if columns.is_category[d]:
+                is_right[d] &= code > 0 or not x >= 0.0
+            elif code < columns.n_ordered[d]:
+                value = columns.values[k]
+                total[k] += weight[i] * (x - value)
+                is_right[d] &= np.isfinite(x) and (x == value or not columns.is_exact[d])
+
+
+@jit
+def _add_tables(
+    X: FloatArray,
+    columns: Columns,
+    search: Search,
+    heights: FloatArray,
+    slopes: FloatArray,
+    sums: FloatArray,
+) -> None:
+    x, place = np.empty(ROWS_IN_CACHE), np.empty(ROWS_IN_CACHE, dtype=np.int32)
+    for first in range(0, len(X), ROWS_IN_CACHE):
+        n = min(ROWS_IN_CACHE, len(X) - first)
+        for d in range(len(columns.n_ordered)):
+            start, stop = columns.offsets[d], columns.offsets[d + 1]
+            values = columns.values[start:stop]
+            for t in range(n):
+                x[t] = X[first + t, d]
+            if columns.is_category[d]:
+                _place_categories(stop - start - 1, n, x, place)
+            else:
+                _search(search, d, n, x, place)
+                _keep_within(values, columns.n_ordered[d] - 1, columns.absent[d], n, x, place)
+            for machine in range(len(heights)):
+                height, slope = heights[machine, start:stop], slopes[machine, start:stop]
+                mine = sums[machine, first : first + n]
+                for t in range(n):
+                    k = place[t]
+                    mine[t] += height[k] + slope[k] * (x[t] - values[k])
+
+
+@jit
+def _place_categories(n_categories: int, n: int, x: FloatArray, place: IntArray) -> None:
+    """Write the level of each category, 0 for unknown ones, and move it to its value, 0."""
+    for t in range(n):
+        place[t] = int(x[t]) + 1 if 0.0 <= x[t] < n_categories else 0
+        x[t] = 0.0
+
+
+@jit
+def _keep_within(
+    values: FloatArray, last: int, absent: int, n: int, x: FloatArray, place: IntArray
+) -> None:
+    """Move numbers beyond the values of a column to the ends, and missing ones to their level."""
+    lowest, highest = values[0], values[last]
+    for t in range(n):
+        is_missing = np.isnan(x[t])
+        place[t] = absent if is_missing else place[t]
+        x[t] = values[absent] if is_missing else min(max(x[t], lowest), highest)
