@@ -126,10 +126,12 @@ def check_place(out: object, shape: tuple[int, ...]) -> None:
         raise ValueError(f"out has shape {out.shape}, but the matrix has {shape}")
 
 
-def column_minima(X: Rows) -> FloatArray:
-    """Return the smallest value of every column, stored or not."""
-    smallest = X.min(axis=0)
-    return smallest.toarray().ravel() if sparse.issparse(smallest) else smallest
+def column_ends(X: Rows) -> tuple[FloatArray, FloatArray]:
+    """Return the smallest and the largest value of every column, stored or not."""
+    ends = X.min(axis=0), X.max(axis=0)
+    if sparse.issparse(X):
+        ends = tuple(each.toarray().ravel() for each in ends)  # type: ignore[assignment]
+    return ends
 
 
 def column_names(X: object) -> tuple[Any, ...] | None:

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from kernsemble._arguments import check_choice, check_positive
 from kernsemble._typing import FloatArray, Rows
-from kernsemble._validation import as_categories, column_minima
+from kernsemble._validation import as_categories, column_ends
 from kernsemble.exceptions import UnboundKernelError
 from kernsemble.hypotheses import (
     CategorySet,
@@ -322,7 +322,7 @@ class HistogramIntersection(PointKernel):
     origin: FloatArray | None = field(default=None, kw_only=True, repr=False)
 
     def _with_constants(self, X: Rows, weight: FloatArray) -> Self:  # noqa: ARG002
-        return replace(self, origin=np.minimum(column_minima(X), 0.0))
+        return replace(self, origin=np.minimum(column_ends(X)[0], 0.0))
 
     def _embed(self, X: ArrayLike, name: str) -> Embedded:
         if self.origin is None:

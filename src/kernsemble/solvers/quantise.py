@@ -29,7 +29,7 @@ from kernsemble.solvers.additive.look_up import (
 
 __all__ = ["Evaluator", "Levels", "encode", "evaluate", "quantise"]
 
-ROWS_THAT_TELL_QUANTILES = 200_000  # as many as scikit-learn's binning looks at
+ROWS_THAT_TELL_QUANTILES = 50_000  # some 200 for each of 256 levels
 HEAVY = 4.0  # times the weight of an average level: worth a level of its own
 
 
@@ -63,9 +63,9 @@ def quantise(
 
     Notes
     -----
-    Quantiles are those of 200,000 rows at most, drawn always alike; values and weights of
+    Quantiles are those of 50,000 rows at most, drawn always alike; values and weights of
     levels are those of all rows. Columns with at most `max_levels` distinct values are exact
-    whatever n. Costs O(D (m log m + n log max_levels)) with m = min(n, 200,000).
+    whatever n. Costs O(D (m log m + n log max_levels)) with m = min(n, 50,000).
 
     Examples
     --------

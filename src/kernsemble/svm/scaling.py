@@ -8,7 +8,7 @@ from scipy import sparse
 
 from kernsemble._arguments import check_choice
 from kernsemble._typing import BoolArray, FloatArray, Rows
-from kernsemble._validation import column_minima
+from kernsemble._validation import column_ends
 from kernsemble._value import Value
 from kernsemble.hypotheses import StumpSet
 
@@ -39,8 +39,8 @@ class FeatureScaling(Value):
         if kind != "range":
             measure = "empirical" if kind == "rank" else "distinct"
             return cls(kind, stumps=StumpSet.spanning(X, measure, weight=weight))  # type: ignore[arg-type]
-        present = X[weight > 0.0]
-        smallest, largest = column_minima(present), -column_minima(-present)
+        is_present = weight > 0.0
+        smallest, largest = column_ends(X if is_present.all() else X[is_present])
         half_range = 0.5 * largest - 0.5 * smallest
         centre = None if sparse.issparse(X) else smallest + half_range
         return cls(kind, centre=centre, half_range=half_range)

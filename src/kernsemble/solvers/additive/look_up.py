@@ -261,19 +261,20 @@ def _tally(
     A column is wrong when an exact level turns out to hold a second value, or a missing value
     or category has no level.
     """
-    for i in range(len(X)):
-        if weight[i] <= 0.0:
-            continue
+    for first in range(0, len(X), ROWS_IN_CACHE):
         for d in range(len(columns.n_ordered)):
-            code, x = codes[d, i], X[i, d]
-            k = columns.offsets[d] + code
-            mass[k] += weight[i]
-            if columns.is_category[d]:
-                is_right[d] &= code > 0 or not x >= 0.0
-            elif code < columns.n_ordered[d]:
-                value = columns.values[k]
-                total[k] += weight[i] * (x - value)
-                is_right[d] &= np.isfinite(x) and (x == value or not columns.is_exact[d])
+            start = columns.offsets[d]
+            for i in range(first, min(first + ROWS_IN_CACHE, len(X))):
+                if weight[i] <= 0.0:
+                    continue
+                code, x = codes[d, i], X[i, d]
+                mass[start + code] += weight[i]
+                if columns.is_category[d]:
+                    is_right[d] &= code > 0 or not x >= 0.0
+                elif code < columns.n_ordered[d]:
+                    value = columns.values[start + code]
+                    total[start + code] += weight[i] * (x - value)
+                    is_right[d] &= np.isfinite(x) and (x == value or not columns.is_exact[d])
 
 
 @jit

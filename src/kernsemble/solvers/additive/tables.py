@@ -32,6 +32,7 @@ from kernsemble._typing import FloatArray, IntArray
 Task = TypeVar("Task")
 
 ROWS_A_TASK = 32_768
+TABLES_A_TASK = 5
 ENTRIES_WORTH_THREADS = 4_000_000  # measured
 
 
@@ -144,10 +145,11 @@ class Tables:
         codes = self.codes if codes is None else codes
         out = np.zeros(self.n_levels)
 
-        def work(d: int) -> None:
-            _add_up(codes[d], values, out[self.offsets[d] : self.offsets[d + 1]])
+        def work(first: int) -> None:
+            some = slice(first, first + TABLES_A_TASK)
+            _add_up(codes[some], self.offsets[some], values, out)
 
-        self.share(work, range(self.n_tables), codes.size)
+        self.share(work, range(0, self.n_tables, TABLES_A_TASK), codes.size)
         return out
 
     def share(self, work: Callable[[Task], None], tasks: Sequence[Task], n_entries: int) -> None:
@@ -219,9 +221,11 @@ def _look_up(codes: IntArray, offsets: IntArray, g: FloatArray, out: FloatArray)
 
 
 @jit
-def _add_up(codes: IntArray, values: FloatArray, out: FloatArray) -> None:
-    for i in range(len(codes)):
-        out[codes[i]] += values[i]
+def _add_up(codes: IntArray, offsets: IntArray, values: FloatArray, out: FloatArray) -> None:
+    for d in range(len(codes)):
+        table = out[offsets[d] :]
+        for i in range(len(values)):
+            table[codes[d, i]] += values[i]
 
 
 @jit
