@@ -35,6 +35,7 @@ COLOUR = rng.choice(["red", "green", "blue"], N)
 MEMBER = rng.random(N) < 0.5
 y = np.where((AGE > 40) ^ (COLOUR == "red"), "yes", "no")
 HOLES = np.arange(N) % 5 == 0
+NULLABLE = {"b": "boolean", "f": "Float64", "i": "Int64"}  # of pandas
 NAMES = ["age", "height", "year"]
 NUMBERS = np.column_stack([AGE, HEIGHT, rng.normal(size=N)])
 
@@ -163,10 +164,6 @@ def test_a_kernel_that_says_its_columns_sees_no_others(solver, library):
     assert fitted.kernel_._expression == "Stump().on([0]) + Category().on([1])"
     expected = decisions("stump", mixed()[["age", "colour"]])
     assert_allclose(fitted.decision_function(table), expected, atol=1e-4)
-    changed = mixed().assign(height=0.0)
-    assert_array_equal(
-        fitted.decision_function(changed), fitted.decision_function(mixed())
-    ) if library is pd else None
 
 
 @pytest.mark.parametrize("kernel", ["stump", "perceptron", Category(), Constant()])
@@ -219,8 +216,7 @@ def test_missing_values_are_for_parts_that_know_them():
     fitted = machine(kernel, n_slices=20).fit(table, y)
     assert fitted.solver_ == "additive"
     alone = machine(2.0 * Stump().on("age"), scaling=None).fit(table, y)
-    levels = alone.tables_.levels[0]
-    assert levels.holds_missing
+    assert alone.tables_.levels[0].holds_missing
     with pytest.raises(
         ValueError, match=r"column 'age' .* \(NaN\), and kernel = Perceptron\(\) has no hypothesis"
     ):
@@ -292,9 +288,7 @@ def test_types_of_numbers_do_not_matter(values, beside):
     plain = values.astype(float)
     for column, expected in [(values, plain), (holed(values), np.where(HOLES, np.nan, plain))]:
         told = decisions("stump", pd.DataFrame({"x": expected, **beside}))
-        nullable = pd.array(
-            column, dtype={"b": "boolean", "f": "Float64"}.get(values.dtype.kind, "Int64")
-        )
+        nullable = pd.array(column, dtype=NULLABLE[values.dtype.kind])
         for table in (
             pd.DataFrame({"x": nullable, **beside}),
             pl.DataFrame({"x": column, **beside}),

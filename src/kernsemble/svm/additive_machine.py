@@ -93,8 +93,8 @@ class AdditiveMachine(BaseEstimator):
         n, n_features = X.shape
         is_mixed = self.mixed_table_ is not None  # later rows may miss values: not for a matrix
         needs_matrix = sparse.issparse(X) or getattr(self, "C", None) == np.inf
-        needs_matrix |= "auto" in map(_name, self._kernels())
-        if needs_matrix or (n <= CHEAP_ROWS and not is_mixed):
+        is_small = n <= CHEAP_ROWS and not is_mixed
+        if is_small or needs_matrix or "auto" in map(_name, self._kernels()):
             return "exact"
         kinds = [has_slices(kernel, n_features) for kernel in self._unbound_kernels()]
         is_cheap = n <= CHEAP_ROWS_OF_SAMPLED and None in kinds and not is_mixed
