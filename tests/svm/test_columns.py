@@ -169,12 +169,11 @@ def test_a_kernel_that_says_its_columns_sees_no_others(solver, library):
 @pytest.mark.parametrize("kernel", ["stump", "perceptron", Category(), Constant()])
 @pytest.mark.parametrize("scaling", ["range", "rank", "distinct", None])
 def test_both_solvers_know_categories(kernel, scaling):
-    table, later = mixed(), mixed().assign(colour="violet")
+    table = mixed()[["age", "colour"]]  # with one number, on which perceptrons are exact too
     exact = machine(kernel, solver="exact", scaling=scaling).fit(table, y)
-    tables = machine(kernel, solver="additive", scaling=scaling, n_slices=2000).fit(table, y)
-    atol = 0.1 if kernel == "perceptron" else 1e-4
-    for rows in (table, later):
-        assert_allclose(exact.decision_function(rows), tables.decision_function(rows), atol=atol)
+    tables = machine(kernel, solver="additive", scaling=scaling, n_slices=1).fit(table, y)
+    for rows in (table, table.assign(colour="violet")):
+        assert_allclose(exact.decision_function(rows), tables.decision_function(rows), atol=1e-4)
 
 
 def test_kernels_without_slices_are_compared_with_categories_too():
