@@ -1,5 +1,6 @@
 """What is accepted as rows and as columns; the messages when it is not."""
 
+import difflib
 from collections.abc import Iterable, Sequence
 from numbers import Integral
 from typing import Any, TypeAlias
@@ -186,33 +187,45 @@ def _as_column(column: Any) -> Column:
     return int(column)
 
 
-def locate_columns(X: Any, columns: Sequence[Column]) -> IntArray:
-    """Return the positions in `X` of columns given by index, by name or by a mask."""
+def locate_columns(
+    columns: Sequence[Column], n_features: int, names: Sequence[Any] | None = None
+) -> IntArray:
+    """Return the positions in a table of columns given by index, by name or by a mask."""
     if isinstance(columns[0], bool):
-        if len(columns) != X.shape[1]:
+        if len(columns) != n_features:
             raise ValueError(
-                f"on(a mask of {len(columns)}): the data has {X.shape[1]} columns; "
+                f"on(a mask of {len(columns)}): the data has {n_features} columns; "
                 "a mask has one entry for each"
             )
         return np.flatnonzero(columns)
-    names = column_names(X)
-    return np.array([_locate(column, names, X.shape[1]) for column in columns], dtype=np.intp)
+    return np.array([_locate(column, n_features, names) for column in columns], dtype=np.intp)
 
 
-def _locate(column: Column, names: tuple[Any, ...] | None, n_features: int) -> int:
+def _locate(column: Column, n_features: int, names: Sequence[Any] | None) -> int:
     if isinstance(column, str):
-        if names is None:
-            raise ValueError(
-                f"on({column!r}): columns can be chosen by name only in a DataFrame; "
-                "this is an array, use the column's index"
-            )
-        if names.count(column) != 1:
-            found = "no such column" if column not in names else "several columns of that name"
-            raise ValueError(f"on({column!r}): {found}; there are {list(names)}")
-        return names.index(column)
+        return _locate_name(column, names)
     if not -n_features <= column < n_features:
         raise ValueError(f"on({column}): the data has only {n_features} columns")
     return column % n_features
+
+
+def _locate_name(column: str, names: Sequence[Any] | None) -> int:
+    if names is None:
+        raise ValueError(
+            f"on({column!r}): columns can be chosen by name only in a DataFrame with names: give "
+            "one, or choose the column by its position"
+        )
+    found = [place for place, name in enumerate(names) if name == column]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise ValueError(
+            f"on({column!r}): several columns of that name, at {found}: rename them, or choose by "
+            "position"
+        )
+    near = difflib.get_close_matches(column, [str(name) for name in names], n=1)
+    hint = f"did you mean {near[0]!r}?" if near else f"there are {list(names)}"
+    raise ValueError(f"on({column!r}): no such column; {hint}")
 
 
 def take_columns(X: Any, positions: IntArray) -> Any:
@@ -228,5 +241,5 @@ def chosen_columns(
     """Return the chosen columns of a table: found by name in a DataFrame, else by position."""
     table = as_table(X, name)
     if positions is None or column_names(table) is not None:
-        positions = locate_columns(table, columns)
+        positions = locate_columns(columns, table.shape[1], column_names(table))
     return take_columns(table, positions)

@@ -17,6 +17,7 @@ from kernsemble._validation import (
     as_table,
     check_n_features,
     chosen_columns,
+    column_names,
     locate_columns,
     take_columns,
 )
@@ -27,7 +28,7 @@ from kernsemble.kernels.gram import Embedded
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class _Combination(Kernel):
+class Combination(Kernel):
     """A kernel made of kernels that see the same rows."""
 
     parts: tuple[Kernel, ...]
@@ -77,7 +78,7 @@ class _Combination(Kernel):
         return [part._diagonal(a) for part, a in zip(self.parts, A, strict=True)]
 
 
-class Sum(_Combination):
+class Sum(Combination):
     r"""The kernel of the union: :math:`K = K_1 + K_2 + \dots` (Theorem 13)."""
 
     @classmethod
@@ -110,7 +111,7 @@ class Sum(_Combination):
         )
 
 
-class Product(_Combination):
+class Product(Combination):
     r"""The kernel of XORs, :math:`\pm h_1 h_2 \cdots`: :math:`K = K_1 K_2 \cdots` (Theorem 14)."""
 
     @classmethod
@@ -138,7 +139,7 @@ class Product(_Combination):
         return " * ".join(part._operand for part in self.parts)
 
 
-class And(_Combination):
+class And(Combination):
     r"""The kernel of ANDs and ORs: :math:`K = (K_1 + \Delta_1)(K_2 + \Delta_2)` (Theorem 16).
 
     Its own constant is :math:`\Delta = 4\Delta_1\Delta_2 = K(x, x)`, so that chains are
@@ -290,7 +291,7 @@ class OnColumns(Wrapper):
 
     def bind(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         table = as_table(X)
-        positions = locate_columns(table, self.columns)
+        positions = locate_columns(self.columns, table.shape[1], column_names(table))
         return replace(
             self,
             kernel=self.kernel.bind(take_columns(table, positions), sample_weight),

@@ -14,10 +14,11 @@ from sklearn.utils import check_random_state
 from kernsemble._arguments import check_count
 from kernsemble._typing import FloatArray, Rows
 from kernsemble.exceptions import GramTooLargeError
-from kernsemble.kernels import Kernel, MiddleStump, Stump
+from kernsemble.kernels import Kernel
 from kernsemble.solvers import Status
 from kernsemble.solvers.additive import AdditiveSolution, solve_additive
 from kernsemble.solvers.smo import Watch
+from kernsemble.svm.columns import Columns, holds_missing, knows_missing
 from kernsemble.svm.losses import KINKED, Solver, loss_of, penalty_unit
 from kernsemble.svm.memory import Budget
 from kernsemble.svm.mixed import MixedTable
@@ -25,7 +26,7 @@ from kernsemble.svm.problem import Problem
 from kernsemble.svm.progress import Task
 from kernsemble.svm.shapes import ShapeTables
 from kernsemble.svm.solving import solve_each
-from kernsemble.svm.tabulation import Sample, Tabulation, has_slices, holds_missing
+from kernsemble.svm.tabulation import Sample, Tabulation, has_slices
 
 CHEAP_ROWS = 3_000  # of a kernel matrix
 CHEAP_ROWS_OF_SAMPLED = 10_000  # where the other solver has to sample hypotheses
@@ -53,6 +54,7 @@ class AdditiveMachine(BaseEstimator):
     C_: float
     tables_: ShapeTables
     mixed_table_: MixedTable | None
+    n_features_in_: int
 
     def _check_tables(self) -> None:
         check_count("max_levels", self.max_levels, 2)
@@ -65,31 +67,43 @@ class AdditiveMachine(BaseEstimator):
 
     @property
     def _takes_missing(self) -> bool:
-        """Whether missing values have hypotheses, those of stumps."""
-        return self.solver != "exact" and all(
-            isinstance(kernel, (Stump, MiddleStump)) or _name(kernel) in ("stump", "middle-stump")
-            for kernel in self._kernels()
+        """Whether missing values have hypotheses, in whatever column."""
+        return self.solver != "exact" and all(map(knows_missing, self._kernels()))
+
+    @property
+    def _columns(self) -> Columns:
+        """The columns of the training rows."""
+        table, names = self.mixed_table_, getattr(self, "feature_names_in_", None)
+        return Columns(
+            np.zeros(self.n_features_in_, dtype=bool) if table is None else table.is_category,
+            None if names is None else tuple(names),
         )
+
+    def _unbound_kernels(self) -> list[Kernel]:
+        """Return the kernels that are asked for on the columns; those of a race see them all."""
+        asked = ("stump" if _name(each) == "auto" else each for each in self._kernels())
+        return [self._columns.kernel(each) for each in asked]
 
     def _choose_solver(self, X: Rows) -> Literal["exact", "additive"]:
         """Return the solver that is asked for, or the one that suits the rows."""
         if self.solver != "auto":
             return self.solver
-        if self.loss not in KINKED or self.mixed_table_ is not None or holds_missing(X):
+        if self.loss not in KINKED or holds_missing(X):
             return "additive"
         n, n_features = X.shape
+        is_mixed = self.mixed_table_ is not None  # later rows may miss values: not for a matrix
         needs_matrix = sparse.issparse(X) or getattr(self, "C", None) == np.inf
-        if n <= CHEAP_ROWS or needs_matrix or "auto" in map(_name, self._kernels()):
+        is_small = n <= CHEAP_ROWS and not is_mixed
+        if is_small or needs_matrix or "auto" in map(_name, self._kernels()):
             return "exact"
-        kinds = [has_slices(kernel, n_features) for kernel in self._kernels()]
-        is_cheap = n <= CHEAP_ROWS_OF_SAMPLED and None in kinds
+        kinds = [has_slices(kernel, n_features) for kernel in self._unbound_kernels()]
+        is_cheap = n <= CHEAP_ROWS_OF_SAMPLED and None in kinds and not is_mixed
         return "exact" if is_cheap or False in kinds else "additive"
 
     def _sample(self, X: Rows, counts: FloatArray) -> Sample:
         """Return rows as they are tabulated."""
         rows = dense_rows(X, Budget.of(self.cache_size))
-        table = self.mixed_table_
-        is_category = np.zeros(rows.shape[1], dtype=bool) if table is None else table.is_category
+        is_category = self._columns.is_category
         seed = check_random_state(self.random_state).randint(2**31)
         return Sample(rows, counts, is_category, self.max_levels, self.n_slices, seed)
 

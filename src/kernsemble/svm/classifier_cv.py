@@ -51,10 +51,10 @@ class InfiniteEnsembleClassifierCV(Selection, InfiniteEnsembleClassifier):
     Parameters
     ----------
     kernel : str, Kernel or list of those, default="stump"
-        What the ensemble is made of, or the choices. Radial kernels that differ in gamma
-        only share their distances. With "auto" stumps, perceptrons, trees and polytopes race
-        on all scales: many on few rows, few on many, so that for two classes and a thousand
-        rows or more the search costs some twenty fits.
+        What the ensemble is made of, as for `InfiniteEnsembleClassifier`, or the choices.
+        Radial kernels that differ in gamma only share their distances. With "auto" stumps,
+        perceptrons, trees and polytopes race on all scales: many on few rows, few on many, so
+        that for two classes and a thousand rows or more the search costs some twenty fits.
     Cs : sequence of float, optional
         The values of C to choose from. By default the papers', 2**-17, 2**-15, ..., 2**3; with
         ``kernel="auto"`` multiples of ``C="scale"`` from a quarter to 64, and with the additive

@@ -6,8 +6,8 @@ from itertools import groupby
 
 import numpy as np
 
-from kernsemble._typing import FloatArray, Rows
-from kernsemble.kernels import Kernel, as_kernel
+from kernsemble._typing import BoolArray, FloatArray, Rows
+from kernsemble.kernels import Kernel
 from kernsemble.kernels.radial import Radial
 from kernsemble.solvers.matrix import Matrix, as_matrix
 from kernsemble.svm.memory import Budget
@@ -31,29 +31,38 @@ class Comparison:
 
 
 def compare(
-    X: Rows, counts: FloatArray, kernel: str | Kernel, scaling: Kind | None, budget: Budget
+    X: Rows,
+    counts: FloatArray,
+    kernel: Kernel,
+    scaling: Kind | None,
+    budget: Budget,
+    is_category: BoolArray | None = None,
 ) -> Comparison:
     """Bind a scaling and a kernel to rows that count so often, and compare the rows."""
-    ((_, comparison),) = compare_all(X, counts, [kernel], [scaling], budget)
+    ((_, comparison),) = compare_all(X, counts, [kernel], [scaling], budget, is_category)
     return comparison
 
 
 def compare_all(
     X: Rows,
     counts: FloatArray,
-    kernels: Sequence[str | Kernel],
+    kernels: Sequence[Kernel],
     scalings: Sequence[Kind | None],
     budget: Budget,
+    is_category: BoolArray | None = None,
 ) -> Iterator[tuple[tuple[int, int], Comparison]]:
     """Yield every kernel with every scaling, behind their places in the lists.
 
     Kernels of one distance come one after another and share its matrix, so the order is not
     that of the lists. A matrix holds until the next is asked for, which may overwrite it.
+    Columns of categories are not scaled.
     """
-    asked = [as_kernel(kernel) for kernel in kernels]
-    families = [list(group) for _, group in groupby(sorted(enumerate(asked), key=_family), _family)]
+    ordered = sorted(enumerate(kernels), key=_family)
+    families = [list(group) for _, group in groupby(ordered, _family)]
     for column, kind in enumerate(scalings):
         scaling = FeatureScaling.of(X, kind, counts)
+        if is_category is not None:
+            scaling = scaling.sparing(is_category)
         rows = scaling.transform(X)
         for family in families:
             bound = [(place, kernel.bind(rows, counts)) for place, kernel in family]

@@ -44,7 +44,10 @@ class InfiniteEnsembleClassifier(ClassifierMixin, Machine):
     Parameters
     ----------
     kernel : str or Kernel, default="stump"
-        What the ensemble is made of, unbound: an expression of kernels or a name.
+        What the ensemble is made of, unbound: an expression of kernels or a name. Columns are
+        chosen by name where X is a DataFrame, ``Stump().on("age") + Category().on("city")``.
+        On a table with categories a kernel that says no columns is one of the numbers, and
+        `Category` of the others is added.
     C : float or "scale", default="scale"
         How much errors count against the size of the weights; "scale" is 1 over the mean
         distance :math:`\tfrac12(K_{ii} + K_{jj}) - K_{ij}` of training rows, inf is a hard
@@ -77,7 +80,7 @@ class InfiniteEnsembleClassifier(ClassifierMixin, Machine):
         kernels that are sums over columns or directions (stumps, categories, perceptrons and
         sums of them), on tables of codes, whose cost grows as the number of rows. "auto" is
         exact while the matrix is cheap, and additive beyond, for losses other than the hinge,
-        for categories and for missing values.
+        for missing values and, where the kernel is such a sum, for categories.
     loss : {"hinge", "logistic", "squared_hinge"}, default="hinge"
         What errors cost. All but the papers' hinge need the additive solver; the logistic loss
         has `predict_proba`.

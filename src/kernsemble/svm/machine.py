@@ -31,6 +31,8 @@ from kernsemble.svm.tabulation import Tabulation
 
 NUMBERS_AT_ONCE = 20_000_000  # of the matrix between rows that are asked of and those known
 
+MISSING_TOO = {"ensure_all_finite": "allow-nan"}  # what may be missing is up to the kernel
+ACCEPTED = {"accept_sparse": "csr", "dtype": (np.float64, np.float32), **MISSING_TOO}
 
 OF_MATRICES = ("support_", "support_vectors_", "dual_coef_", "_n_rows")  # what a fit leaves
 OF_TABLES = ("tables_", "slicing_error_", "_last")
@@ -58,39 +60,31 @@ class Machine(CallbackSupportMixin, AdditiveMachine):  # type: ignore[misc,valid
     def _read_rows(self, X: ArrayLike, y: ArrayLike, **settings: Any) -> tuple[Rows, Any]:
         """Return checked rows and targets; a mixed table of numbers and categories as numbers."""
         self.mixed_table_ = None
-        if self.solver != "exact" and is_mixed(X):
+        if is_mixed(X):
             validate_data(self, X, skip_check_array=True)
             self.mixed_table_ = MixedTable.of(X)
-            X = self.mixed_table_.transform(X)
-            return check_X_y(X, y, ensure_all_finite=self._finiteness, **settings)
-        return validate_data(self, X, y, **self._accepted, **settings)
+            rows, y = check_X_y(self.mixed_table_.transform(X), y, **MISSING_TOO, **settings)
+        else:
+            rows, y = validate_data(self, X, y, **ACCEPTED, **settings)
+        return self._columns.with_missing(rows, self._unbound_kernels(), self.solver), y
 
     def _read_again(self, X: ArrayLike) -> Rows:
         """Return checked rows to tell the values of."""
         if self.mixed_table_ is None:
-            return validate_data(self, X, reset=False, **self._accepted)
-        validate_data(self, X, reset=False, skip_check_array=True)
-        table = as_table(X)
-        return check_array(self.mixed_table_.transform(table), ensure_all_finite=self._finiteness)
-
-    @property
-    def _finiteness(self) -> Any:
-        return "allow-nan" if self._takes_missing else True
-
-    @property
-    def _accepted(self) -> dict[str, Any]:
-        return {
-            "accept_sparse": "csr",
-            "dtype": (np.float64, np.float32),
-            "ensure_all_finite": self._finiteness,
-        }
+            rows = validate_data(self, X, reset=False, **ACCEPTED)
+        else:
+            validate_data(self, X, reset=False, skip_check_array=True)
+            rows = check_array(self.mixed_table_.transform(as_table(X)), **MISSING_TOO)
+        return self._columns.with_missing(rows, [self.kernel_], self.solver_)
 
     def _compare_rows(self, X: Rows, counts: FloatArray) -> Comparison | Tabulation:
         """Compare rows as the solver that suits them needs it."""
         self.solver_ = self._choose_solver(X)
+        kernel = self._columns.kernel(self.kernel)
         if self.solver_ == "additive":
-            return Tabulation.of(self._sample(X, counts), self.kernel, self.scaling)
-        return compare(X, counts, self.kernel, self.scaling, Budget.of(self.cache_size))
+            return Tabulation.of(self._sample(X, counts), kernel, self.scaling)
+        budget, is_category = Budget.of(self.cache_size), self._columns.is_category
+        return compare(X, counts, kernel, self.scaling, budget, is_category)
 
     def _penalty(
         self, comparison: Comparison | Tabulation, counts: FloatArray, unit: float = 1.0

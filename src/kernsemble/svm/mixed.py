@@ -93,7 +93,12 @@ def _numbers(column: Any, d: int) -> FloatArray:
 
 def _distinct(column: Any) -> tuple[Any, ...]:
     _, items = _factors(column)
-    return tuple(sorted(set(items), key=lambda item: (item is None, str(item))))
+    return tuple(sorted(set(items), key=_order))
+
+
+def _order(item: Any) -> tuple[bool, str, str]:
+    """Return what categories of any kinds are sorted by, the missing one last."""
+    return item is None, str(item), type(item).__name__
 
 
 def _codes(column: Any, known: Iterable[Any]) -> FloatArray:

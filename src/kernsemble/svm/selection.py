@@ -138,16 +138,18 @@ class Selection(Machine):
         scalings: list[Any],
     ) -> Iterator[tuple[tuple[int, int], Comparison | Tabulation]]:
         """Yield every kernel with every scaling, behind their places in the lists."""
+        fitting = [self._columns.kernel(kernel) for kernel in kernels]
         if sample is None:
-            yield from compare_all(X, counts, kernels, scalings, Budget.of(self.cache_size))
+            budget, is_category = Budget.of(self.cache_size), self._columns.is_category
+            yield from compare_all(X, counts, fitting, scalings, budget, is_category)
             return
-        for (i, kernel), (j, kind) in product(enumerate(kernels), enumerate(scalings)):
+        for (i, kernel), (j, kind) in product(enumerate(fitting), enumerate(scalings)):
             yield (i, j), Tabulation.of(sample, kernel, kind)
 
     def _race(self, validation: CrossValidation, variants: list[Variant], task: Task) -> Choice:
         """Let kernels and scalings race, then try the winner with all rows and folds."""
         self.solver_ = self._choose_solver(validation.X)
-        if self.solver_ == "additive":
+        if self.solver_ == "additive" or self.mixed_table_ is not None:
             raise ValueError(NO_RACE)
         X, counts = validation.X, validation.counts
         grid = Grid() if self.Cs is None else Grid(tuple(validation.Cs), is_relative=False)

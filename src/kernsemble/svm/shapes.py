@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from kernsemble._typing import BoolArray, FloatArray
+from kernsemble._typing import BoolArray, FloatArray, IntArray
 from kernsemble._value import Value
 from kernsemble.kernels.ensemble import MiddleStump
 from kernsemble.kernels.slice_parts import Categories, Coordinates, Directions, Part
@@ -68,12 +68,19 @@ class Views(Value):
             is_all = np.array_equal(part.columns, np.arange(X.shape[1]))
             yield X if is_all else X[:, part.columns]
         elif isinstance(part, Categories):
-            yield part.codes(self.scaling.transform(X)).astype(X.dtype)
+            yield self._codes(part, X).astype(X.dtype)
         elif isinstance(part, Directions):
             scaled = self.scaling.transform(X)
             for start in range(0, part.n_slices, SLICES_AT_ONCE):
                 some = part.directions[start : start + SLICES_AT_ONCE]
                 yield replace(part, directions=some).views(scaled)
+
+    def _codes(self, part: Categories, X: FloatArray) -> IntArray:
+        """Return categories that are numbers in the rows; a missing one comes after the others."""
+        is_missing = np.isnan(X)
+        codes = part.codes(self.scaling.transform(np.where(is_missing, 0.0, X)))
+        n_known = [len(known) for known in part.simple.hypotheses.categories]
+        return np.where(is_missing[:, part.columns], n_known, codes)
 
     def sees_columns(self, part: Part) -> bool:
         """Tell whether the views of a part are columns as they are."""

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy import sparse
 
-from kernsemble._typing import BoolArray, FloatArray, IntArray, Rows
-from kernsemble.kernels import Category, Kernel, MiddleStump, Stump, as_kernel
+from kernsemble._typing import BoolArray, FloatArray, IntArray
+from kernsemble.kernels import Kernel
 from kernsemble.kernels.slice_parts import Categories, Coordinates, OrderedPart
 from kernsemble.kernels.slices import NoSlicesError, Slices, slices_of
 from kernsemble.solvers.additive import AdditiveSolution, Tables
 from kernsemble.solvers.quantise import Levels, quantise
+from kernsemble.svm.columns import holds_missing
 from kernsemble.svm.problem import Problem
 from kernsemble.svm.scaling import FeatureScaling, Kind
 from kernsemble.svm.shapes import ShapeTables, Views
@@ -59,21 +59,6 @@ class Sample:
         middles = np.array([each.values[each.middle] for each in self.columns[0]])
         return np.where(self.is_missing, middles.astype(self.X.dtype), self.X)
 
-    def kernel(self, asked: str | Kernel) -> Kernel:
-        """Return the kernel of all columns: what was asked of numbers, and that of categories."""
-        kernel = as_kernel(asked)
-        if self.is_missing.any() and not isinstance(kernel, (Stump, MiddleStump)):
-            raise ValueError(
-                f"X has missing values, and kernel = {kernel} has no hypothesis for them, as "
-                "Stump() and MiddleStump() have: fill them in, or use one of those"
-            )
-        if not self.is_category.any():
-            return kernel
-        categories = Category().on(np.flatnonzero(self.is_category).tolist())
-        if self.is_category.all():
-            return categories
-        return kernel.on(np.flatnonzero(~self.is_category).tolist()) + categories
-
 
 @dataclass(frozen=True, eq=False)
 class Tabulation:
@@ -86,11 +71,10 @@ class Tabulation:
     tables: Tables
 
     @classmethod
-    def of(cls, sample: Sample, kernel: str | Kernel, kind: Kind | None) -> "Tabulation":
+    def of(cls, sample: Sample, kernel: Kernel, kind: Kind | None) -> "Tabulation":
         """Tabulate rows with a kernel on a scale."""
-        asked = sample.kernel(kernel)
         scaling = FeatureScaling.of(sample.filled, kind, sample.counts).sparing(sample.is_category)
-        bound = asked.bind(scaling.transform(sample.filled), sample.counts)
+        bound = kernel.bind(scaling.transform(sample.filled), sample.counts)
         slices = _slices(bound, sample)
         views = Views(scaling, slices, sample.is_category)
         levels, codes = _levels(sample, views)
@@ -130,18 +114,10 @@ class Tabulation:
         return ShapeTables(self.views, tuple(self.levels), tuple(heights), np.array(biases))
 
 
-def holds_missing(X: Rows) -> bool:
-    """Tell whether a number is missing; costs a sum where none is."""
-    if sparse.issparse(X):
-        return False
-    with np.errstate(all="ignore"):
-        return bool(np.isnan(X.sum()) and np.isnan(X).any())
-
-
-def has_slices(kernel: str | Kernel, n_features: int) -> bool | None:
+def has_slices(kernel: Kernel, n_features: int) -> bool | None:
     """Tell whether a kernel is a sum of slices of columns; None where they are sampled."""
     try:
-        slices = slices_of(as_kernel(kernel).bind(np.zeros((1, n_features))), n_slices=1)
+        slices = slices_of(kernel.bind(np.zeros((1, n_features))), n_slices=1)
     except NoSlicesError:
         return False
     return True if slices.is_exact else None
@@ -171,7 +147,7 @@ def _levels(sample: Sample, views: Views) -> tuple[list[Levels], IntArray]:
                 ([levels[d] for d in part.columns], codes if is_all else codes[part.columns])
             )
             continue
-        for block in views.blocks(part, sample.filled):
+        for block in views.blocks(part, sample.X):
             is_category = np.full(block.shape[1], isinstance(part, Categories))
             found.append(
                 quantise(
