@@ -10,7 +10,7 @@ from threading import Event
 
 import numpy as np
 
-from kernsemble._threads import FEWEST_TASKS, n_threads, run
+from kernsemble._threads import n_threads, run
 from kernsemble._typing import FloatArray, IntArray
 from kernsemble.solvers.additive.losses import AnyLoss, Kinked
 from kernsemble.solvers.additive.result import AdditiveSolution
@@ -79,10 +79,10 @@ def solve_additive_folds(
 
     Notes
     -----
-    Threads are over folds where there are enough of them, or else within each.
+    Threads are over folds where there are several, or else within the only one.
     """
     stop = Event()
-    over_folds = len(held_out) >= FEWEST_TASKS and n_threads() > 1
+    over_folds = len(held_out) > 1 and n_threads() > 1
     tables = replace(tables, has_threads=tables.has_threads and not over_folds)
 
     def look(n_iter: int, gap: float) -> None:
@@ -108,7 +108,7 @@ def solve_additive_folds(
         decisions, n_iter, statuses = zip(*found, strict=True)
         return Fold(np.array(decisions), np.array(n_iter), statuses)
 
-    return run(work, held_out, on_error=stop.set)
+    return run(work, held_out, on_error=stop.set, fewest=2)
 
 
 def _stretched(solution: AdditiveSolution, loss: Kinked, ratio: float) -> AdditiveSolution:
