@@ -33,7 +33,7 @@ NUMBERS_AT_ONCE = 20_000_000  # of the matrix between rows that are asked of and
 
 
 OF_MATRICES = ("support_", "support_vectors_", "dual_coef_", "_n_rows")  # what a fit leaves
-OF_TABLES = ("tables_", "slicing_error_", "_last")
+OF_TABLES = ("tables_", "sampling_error_", "_last")
 
 
 class Machine(CallbackSupportMixin, AdditiveMachine):  # type: ignore[misc,valid-type]

@@ -1,4 +1,4 @@
-r"""Machines that are sums of functions of one number: :math:`f(x) = b + \sum_k g_k(u_k(x))`.
+r"""Machines that are sums of functions of one number: :math:`\sum_k g_k(u_k(x))`.
 
 The :math:`u_k` are the views of the slices of a kernel: columns as they were given, projections
 of scaled rows, or categories. Each :math:`g_k` is a table of levels of its view, so a machine
@@ -16,6 +16,7 @@ from kernsemble.kernels.ensemble import MiddleStump
 from kernsemble.kernels.slice_parts import Categories, Coordinates, Directions, Part
 from kernsemble.kernels.slices import Slices
 from kernsemble.solvers.quantise import Levels, encode, evaluate
+from kernsemble.svm.blocks import FittedBlock
 from kernsemble.svm.scaling import FeatureScaling
 
 NUMBERS_AT_ONCE = 4_000_000  # of the views of rows
@@ -82,8 +83,8 @@ class Views(Value):
 
 
 @dataclass(frozen=True, eq=False)
-class ShapeTables(Value):
-    """Fitted machines as tables: one of levels for each slice and machine, and a bias.
+class ShapeTables(FittedBlock):
+    """The slices of fitted machines: a table of levels for each slice and machine.
 
     Attributes
     ----------
@@ -94,19 +95,14 @@ class ShapeTables(Value):
     heights : tuple of arrays of shape (n_machines, n_levels)
         For each slice the value of its function at each level. It is zero at the middle one,
         and for categories at the first one, which is that of unknown categories.
-    intercept : array of shape (n_machines,)
-        The bias of each machine.
     """
 
     views: Views
     levels: tuple[Levels, ...]
     heights: tuple[FloatArray, ...]
-    intercept: FloatArray
 
-    def values(self, X: FloatArray) -> FloatArray:
-        """Return the value of every machine (columns) at every row."""
-        values = np.tile(self.intercept, (len(X), 1))
-        height = max(NUMBERS_AT_ONCE // max(len(self.levels), 1), 1)
+    def add_to(self, values: FloatArray, X: FloatArray) -> None:
+        height = max(NUMBERS_AT_ONCE // len(self.levels), 1)
         is_stepped = self.views.is_stepped
         for start in range(0, len(X), height):
             span = slice(start, start + height)
@@ -115,7 +111,6 @@ class ShapeTables(Value):
                 self._add_lines(seen, ~is_stepped, values[span])
             if is_stepped.any():
                 self._add_steps(seen, is_stepped, values[span])
-        return values
 
     def _add_lines(self, seen: FloatArray, chosen: BoolArray, values: FloatArray) -> None:
         """Add tables that are straight between levels."""

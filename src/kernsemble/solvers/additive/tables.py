@@ -41,7 +41,7 @@ class Tables:
 
     Attributes
     ----------
-    codes : array of shape (D, n), uint8 or uint16
+    codes : array of shape (D, n), uint8, uint16 or uint32
         The level of every row in each table.
     offsets : array of shape (D + 1,)
         Where the levels of each table start.
