@@ -382,6 +382,9 @@ def test_the_method_is_chosen_by_what_it_costs():
     levels = stump_tables(np.random.default_rng(0).normal(size=(300_000, 2)))
     assert solve.descent_pays(wide, many)
     assert not solve.descent_pays(levels, many)
+    codes = np.arange(1, N + 1)[np.newaxis].repeat(2, axis=0)
+    loose = Tables.of(codes, [np.empty(0)] * 2, [np.ones(100_000)] * 2, [0, 0])
+    assert solve.descent_pays(loose, small)  # a write is one number, however many levels
 
 
 @given(

@@ -25,8 +25,8 @@ from kernsemble.svm import (
 )
 from kernsemble.svm.cells import CellTables
 
-X, y = make_threenorm(100, n_features=4, random_state=0)
-OTHERS = make_threenorm(60, n_features=4, random_state=1)[0]
+X, y = make_threenorm(70, n_features=4, random_state=0)
+OTHERS = make_threenorm(40, n_features=4, random_state=1)[0]
 SIGNS = np.where(y == y.max(), 1.0, -1.0)
 TARGET = 100.0 + 20.0 * X[:, 0] * X[:, 1]
 IRIS, SPECIES = load_iris(return_X_y=True)
@@ -35,7 +35,7 @@ BINNED = [Laplacian(), Laplacian(2.0), DecisionTree(0.05), 3.0 * Laplacian(0.5).
 
 
 def on_cells(kernel=BINNED[0], *, kind=InfiniteEnsembleClassifier, **settings):
-    settings = {"tol": 1e-8, "n_grids": 16, "random_state": 0, **settings}
+    settings = {"tol": 1e-8, "n_grids": 12, "random_state": 0, **settings}
     return kind(kernel, solver="additive", **settings)
 
 
@@ -135,6 +135,7 @@ def test_many_grids_are_close_to_the_kernel():
     assert_allclose(np.array(told) * np.sqrt([64, 256, 4096]) / told[0] / 8.0, 1.0, atol=0.5)
 
 
+@pytest.mark.large
 def test_more_cells_than_sixteen_bits_hold_have_wider_codes():
     rows = np.arange(70_000.0)[:, np.newaxis]
     sample = on_cells(n_grids=2)
@@ -204,7 +205,7 @@ def test_the_number_of_grids_is_checked():
 
 
 def test_cells_are_taken_within_the_budget():
-    with pytest.raises(GramTooLargeError, match=r"100 rows in n_grids = 16 grids.*cache_size"):
+    with pytest.raises(GramTooLargeError, match=r"70 rows in n_grids = 12 grids.*cache_size"):
         on_cells(cache_size=0.001).fit(X, y)
 
 

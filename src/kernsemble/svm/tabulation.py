@@ -235,8 +235,9 @@ def _blocks(
 
 def _parted(kernel: Kernel) -> tuple[list[Kernel], list[Kernel]]:
     """Return the terms of a kernel that have cells, and the others."""
-    each = terms(kernel)
-    return [term for term in each if has_cells(term)], [t for t in each if not has_cells(t)]
+    found = terms(kernel)
+    binned = [term for term in found if has_cells(term)]
+    return binned, [term for term in found if not has_cells(term)]
 
 
 def _no_tables(error: NoSlicesError) -> NoSlicesError:
