@@ -15,7 +15,7 @@ PASSES = 10.0  # of descent at small strengths, measured
 PASSES_FOR_STRENGTH = 40.0  # more, for each unit of C |x|^2 / 2
 TIME_OF_A_READ, TIME_OF_A_WRITE = 3.0, 0.1  # of descent: an entry, and a level of its order
 PRODUCTS = 50.0  # of Newton's method, everything it does counted as such
-TIME_OF_A_PRODUCT, TIME_OF_A_LEVEL = 2.5, 30.0  # an entry, and a level of the tables
+TIME_OF_A_PRODUCT, TIME_OF_A_LOOSE_LEVEL = 2.5, 30.0  # an entry; there may be many levels
 TIME_OF_A_CALL = 150_000.0  # what is there without any
 
 Method: TypeAlias = Literal["auto", "newton", "descent"]
@@ -101,6 +101,7 @@ def descent_pays(tables: Tables, loss: Kinked) -> bool:
     passes = PASSES + PASSES_FOR_STRENGTH * strength
     writes = np.maximum(TIME_OF_A_WRITE * tables.n_ordered, TIME_OF_A_READ)
     descent = passes * n * (TIME_OF_A_READ * D + writes.sum())
-    product = TIME_OF_A_PRODUCT * n * D + TIME_OF_A_LEVEL * tables.n_levels + TIME_OF_A_CALL
+    n_loose = tables.n_levels - int(tables.n_ordered.sum())
+    product = TIME_OF_A_PRODUCT * n * D + TIME_OF_A_LOOSE_LEVEL * n_loose + TIME_OF_A_CALL
     newton = PRODUCTS * product
     return bool(strength <= 1.0 and descent < newton)
