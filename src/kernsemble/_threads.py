@@ -2,10 +2,10 @@
 
 import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property
-from threading import Lock
-from typing import TypeVar
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from functools import cache, cached_property
+from threading import Lock, local
+from typing import Any, TypeVar
 
 import joblib
 from threadpoolctl import ThreadpoolController
@@ -18,7 +18,12 @@ Result = TypeVar("Result")
 
 def n_threads() -> int:
     """Return how many threads to use: the usable cores, or what joblib's workers are left with."""
-    return max(int(os.environ.get("NUMBA_NUM_THREADS") or joblib.cpu_count()), 1)
+    return max(int(os.environ.get("NUMBA_NUM_THREADS") or _n_cores()), 1)
+
+
+@cache
+def _n_cores() -> int:
+    return int(joblib.cpu_count())
 
 
 def run(
@@ -29,20 +34,63 @@ def run(
 ) -> list[Result]:
     """Return ``work(task)`` for every task, done by several threads if there are a few.
 
-    After an error or an interrupt `on_error` is called, and tasks at work are waited for.
+    Work that is itself done by such a thread has no threads of its own. After an error or an
+    interrupt `on_error` is called, no further task is begun, and those at work are waited for.
     """
-    if len(tasks) < fewest or n_threads() == 1:
+    n = n_threads()
+    if len(tasks) < fewest or n == 1 or _is_worker.here:
         return [work(task) for task in tasks]
+    results: list[Any] = [None] * len(tasks)
+    places = iter(range(len(tasks)))
+
+    def work_on() -> None:
+        for place in places:
+            results[place] = work(tasks[place])
+
     with SINGLE_THREADED_BLAS:
-        pool = ThreadPoolExecutor(n_threads())
+        futures = [_POOL.get(n).submit(work_on) for _ in range(min(n, len(tasks)))]
         try:
-            return list(pool.map(work, tasks))
+            for future in wait(futures, return_when=FIRST_EXCEPTION).done:
+                future.result()
         except BaseException:
+            for _ in places:  # leaves none to begin
+                pass
             if on_error is not None:
                 on_error()
             raise
         finally:
-            pool.shutdown(cancel_futures=True)
+            wait(futures)
+    return results
+
+
+class _IsWorker(local):
+    here = False
+
+
+class _Pool:
+    """Threads that are kept for the next work; a forked process starts its own."""
+
+    _threads: ThreadPoolExecutor | None
+
+    def __init__(self) -> None:
+        self._forget()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._forget)
+
+    def _forget(self) -> None:
+        self._lock, self._threads, self._size = Lock(), None, 0
+
+    def get(self, size: int) -> ThreadPoolExecutor:
+        """Return so many threads."""
+        with self._lock:
+            if self._threads is None or self._size != size:
+                self._threads = ThreadPoolExecutor(size, initializer=_become_worker)
+                self._size = size
+            return self._threads
+
+
+def _become_worker() -> None:
+    _is_worker.here = True
 
 
 class _SingleThreadedBlas:
@@ -72,3 +120,4 @@ class _SingleThreadedBlas:
 
 
 SINGLE_THREADED_BLAS = _SingleThreadedBlas()
+_is_worker, _POOL = _IsWorker(), _Pool()

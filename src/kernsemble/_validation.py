@@ -131,7 +131,7 @@ def column_ends(X: Rows) -> tuple[FloatArray, FloatArray]:
     """Return the smallest and the largest value of every column, stored or not."""
     ends = X.min(axis=0), X.max(axis=0)
     if sparse.issparse(X):
-        ends = tuple(each.toarray().ravel() for each in ends)  # type: ignore[assignment]
+        ends = tuple(each.toarray().ravel() for each in ends)
     return ends
 
 

@@ -25,6 +25,9 @@ class Value(_Dataclass):
         for field in fields(self):
             object.__setattr__(self, field.name, _frozen(getattr(self, field.name)))
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # nothing cached
+
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self.__post_init__()  # arrays read from a file or a pickle can be written to

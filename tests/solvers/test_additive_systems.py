@@ -1,4 +1,4 @@
-"""The Newton system by products and by a factor, against a dense one."""
+"""The Newton system by products and by factors of levels and rows, against a dense one."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,8 @@ from numpy.testing import assert_allclose
 from kernsemble.solvers import Status
 from kernsemble.solvers.additive import Logistic, Tables, solve_additive, system
 from kernsemble.solvers.additive.conjugate import solve_by_products
-from kernsemble.solvers.additive.hessian import _solve_definite, solve_by_factor
+from kernsemble.solvers.additive.gram import RowProducts, solve_by_rows
+from kernsemble.solvers.additive.hessian import solve_by_factor, solve_definite
 
 
 def random_tables(rng, n, n_tables):
@@ -32,12 +33,15 @@ def dense_solution(tables, weight, right, right_bias):
 
 @given(seed=st.integers(0, 2**31), n_tables=st.integers(1, 4))
 @settings(max_examples=30)
-def test_both_solve_the_newton_system(seed, n_tables):
+def test_all_ways_solve_the_newton_system(seed, n_tables):
     rng = np.random.default_rng(seed)
     tables, weight = random_tables(rng, 30, n_tables), rng.uniform(0.1, 9.0, 30)
     right, right_bias = tables.edges_of(rng.normal(size=tables.n_levels)), rng.normal()
     expected = dense_solution(tables, weight, right, right_bias)
     z, bias = solve_by_factor(tables, tables.codes, weight, right, right_bias)
+    assert_allclose(z, expected[0], atol=1e-8)
+    assert bias == pytest.approx(expected[1], abs=1e-8)
+    z, bias = solve_by_rows(RowProducts(tables), np.arange(30), weight, right, right_bias)
     assert_allclose(z, expected[0], atol=1e-8)
     assert bias == pytest.approx(expected[1], abs=1e-8)
     z, bias, _, is_enough = solve_by_products(
@@ -46,6 +50,21 @@ def test_both_solve_the_newton_system(seed, n_tables):
     assert is_enough
     assert_allclose(z, expected[0], atol=1e-7)
     assert bias == pytest.approx(expected[1], abs=1e-7)
+
+
+@pytest.mark.parametrize("n", [40, 700])
+def test_products_of_rows_are_those_of_their_features(n):
+    rng = np.random.default_rng(n)
+    tables = random_tables(rng, n, 4)
+    phi = np.array([tables.at_rows(tables.levels_of(e)) for e in np.eye(tables.n_levels)]).T
+    products = RowProducts(tables)
+    assert_allclose(products.among(np.arange(n)), np.tril(phi @ phi.T), atol=1e-12)
+    some = np.sort(rng.permutation(n)[:20])
+    assert products.n_new(some) == 0
+    assert_allclose(np.tril(products.among(some)), np.tril(phi[some] @ phi[some].T), atol=1e-12)
+    products = RowProducts(tables)
+    products.among(some)
+    assert products.n_new(np.arange(n)) == n
 
 
 @given(seed=st.integers(0, 2**31))
@@ -69,28 +88,35 @@ def test_without_curvature_the_system_is_the_identity():
 
 def test_a_factor_that_rounding_spoils_is_mended():
     nearly = np.array([[1.0, 0.0], [1.0, 1.0]])
-    found = _solve_definite(nearly, np.array([1.0, 1.0 - 1e-15]), np.array([1.0, 1.0]))
+    found = solve_definite(nearly, np.array([1.0, 1.0 - 1e-15]), np.array([1.0, 1.0]))
     assert np.isfinite(found).all()
 
 
-@pytest.mark.parametrize(("worth", "has_factors"), [(0, True), (300, False)])
-def test_products_and_factors_lead_to_the_same_solution(worth, has_factors, monkeypatch):
+@pytest.fixture
+def machine():
     rng = np.random.default_rng(1)
     tables, y = random_tables(rng, 80, 4), rng.choice([-1.0, 1.0], 80)
-    expected = solve_additive(tables, Logistic(y, np.ones(80)), tol=1e-12)
-    monkeypatch.setattr(system.NewtonSystem, "_products_a_factor_is_worth", lambda self, n: worth)
-    solution = solve_additive(tables, Logistic(y, np.ones(80)), tol=1e-12)
+    return lambda C: solve_additive(tables, Logistic(y, np.full(80, C)), tol=1e-12)
+
+
+@pytest.mark.parametrize("dear", ["_cost_by_rows", "_cost_by_levels"])
+@pytest.mark.parametrize(("worth", "has_factors"), [(0, True), (300, False)])
+def test_products_and_factors_lead_to_the_same_solution(
+    worth, has_factors, dear, machine, monkeypatch
+):
+    expected = machine(1.0)
+    monkeypatch.setattr(system.NewtonSystem, dear, lambda self, n: np.inf)
+    monkeypatch.setattr(system.NewtonSystem, "_products_worth", lambda self, factor, n: worth)
+    solution = machine(1.0)
     assert (solution.n_factors > 0) == has_factors
     assert (solution.n_products > 0) != has_factors
     assert_allclose(solution.decisions, expected.decisions, atol=1e-5)
 
 
-def test_products_that_were_not_enough_are_followed_by_factors(monkeypatch):
-    rng = np.random.default_rng(1)
-    tables, y = random_tables(rng, 80, 4), rng.choice([-1.0, 1.0], 80)
+def test_products_that_were_not_enough_are_followed_by_factors(machine, monkeypatch):
     monkeypatch.setattr(system, "PRODUCTS_EXPECTED", 1.0)
-    monkeypatch.setattr(system.NewtonSystem, "_products_a_factor_is_worth", lambda self, n: 1)
-    solution = solve_additive(tables, Logistic(y, np.full(80, 100.0)), tol=1e-10)
+    monkeypatch.setattr(system.NewtonSystem, "_products_worth", lambda self, factor, n: 1)
+    solution = machine(100.0)
     assert solution.status is Status.CONVERGED
     assert 1 <= solution.n_products < solution.n_iter
     assert solution.n_factors == solution.n_iter

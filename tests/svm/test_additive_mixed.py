@@ -67,7 +67,7 @@ def test_a_missing_number_is_the_median_and_a_hypothesis_more():
     rows[HOLES] = np.nan
     fitted = machine(scaling=None, C=0.1).fit(rows, y)
     assert fitted.solver_ == "additive"
-    levels = fitted.tables_.levels[0]
+    levels = fitted.tables_.blocks[0].levels[0]
     filled = np.where(np.isnan(rows), levels.values[levels.middle], rows)
     K = Stump().bind(filled)(filled) + 2.0 * np.outer(HOLES, HOLES)
     assert_allclose(fitted.decision_function(rows), decisions_of(K, 0.1), atol=1e-3)
@@ -114,7 +114,7 @@ def _from_numbers(fitted, numbers):
     """The part of the decision that comes from stumps, by the tables at the exact levels."""
     total = np.zeros(len(numbers))
     for k, name in enumerate(numbers):
-        levels, heights = fitted.tables_.levels[k], fitted.tables_.heights[k][0]
+        levels, heights = fitted.tables_.blocks[0].levels[k], fitted.tables_.blocks[0].heights[k][0]
         total += np.interp(numbers[name].astype(float), levels.values, heights)
     return total
 

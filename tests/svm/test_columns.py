@@ -181,7 +181,7 @@ def test_kernels_without_slices_are_compared_with_categories_too():
     assert machine(kernel).fit(mixed(), y).solver_ == "exact"
     assert machine(Laplacian()).fit(mixed(), y).solver_ == "exact"
     assert machine(C=np.inf).fit(mixed(), AGE > 40).solver_ == "exact"
-    with pytest.raises(ValueError, match="solver = 'additive' needs"):
+    with pytest.raises(ValueError, match="solver = 'additive' takes"):
         machine(kernel, solver="additive").fit(mixed(), y)
     with pytest.raises(ValueError, match="kernel = 'auto' races with"):
         InfiniteEnsembleClassifierCV("auto", solver="exact").fit(mixed(), y)
@@ -215,7 +215,7 @@ def test_missing_values_are_for_parts_that_know_them():
     fitted = machine(kernel, n_slices=20).fit(table, y)
     assert fitted.solver_ == "additive"
     alone = machine(2.0 * Stump().on("age"), scaling=None).fit(table, y)
-    assert alone.tables_.levels[0].holds_missing
+    assert alone.tables_.blocks[0].levels[0].holds_missing
     with pytest.raises(
         ValueError, match=r"column 'age' .* \(NaN\), and kernel = Perceptron\(\) has no hypothesis"
     ):

@@ -31,6 +31,9 @@ ESTIMATORS = [
     InfiniteEnsembleClassifier(
         "perceptron", solver="additive", loss="squared_hinge", n_slices=8, tol=TIGHT
     ),
+    InfiniteEnsembleClassifier(
+        Laplacian(), solver="additive", loss="logistic", n_grids=8, tol=TIGHT
+    ),
     InfiniteEnsembleClassifierCV(
         solver="additive", loss="squared_hinge", Cs=(0.1, 1.0), cv=3, tol=1e-14
     ),

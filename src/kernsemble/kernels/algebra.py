@@ -3,6 +3,7 @@
 from abc import abstractmethod
 from dataclasses import dataclass, replace
 from functools import reduce
+from itertools import chain
 from operator import iadd, imul
 from typing import Self
 
@@ -314,6 +315,18 @@ class OnColumns(Wrapper):
     @property
     def _expression(self) -> str:
         return f"{self.kernel._operand}.on({list(self.columns)!r})"
+
+
+def terms(kernel: Kernel) -> tuple[Kernel, ...]:
+    """Return the kernels that a kernel is the sum of: itself where it is no sum.
+
+    A multiple of a sum, or a sum on some columns, is the sum of its terms on these.
+    """
+    if isinstance(kernel, Sum):
+        return tuple(chain.from_iterable(map(terms, kernel.parts)))
+    if isinstance(kernel, (Scaled, OnColumns)):
+        return tuple(replace(kernel, kernel=term) for term in terms(kernel.kernel))
+    return (kernel,)
 
 
 def _neutral(kernel: Kernel) -> Kernel:

@@ -112,6 +112,13 @@ def bin_rows(
     return replace(grids, error=_error(grids, rows[some], cells[some])), cells
 
 
+def has_cells(kernel: Kernel) -> bool:
+    """Tell whether `bin_rows` takes a kernel, once it is bound."""
+    while isinstance(kernel, (Scaled, OnColumns)):
+        kernel = kernel.kernel
+    return isinstance(kernel, (Laplacian, DecisionTree))
+
+
 @dataclass(frozen=True, eq=False)
 class Grids(Value):
     r"""Random grids, and their cells that a sample occupies.
@@ -245,7 +252,7 @@ def _numbered(
 ) -> tuple[list[Array], IntArray]:
     """Return the occupied cells of each grid, increasing, and the number of that of each row."""
     n_grids, n = len(density), columns.shape[1]
-    cells = np.empty((n, n_grids), dtype=np.int32)
+    cells = np.empty((n_grids, n), dtype=np.int32).T  # those of a grid side by side
 
     def work(p: int) -> Array:
         mixed = _mix(columns, density[p], shift[p], mixers[p])

@@ -13,20 +13,19 @@ from sklearn.utils import check_random_state
 
 from kernsemble._arguments import check_count
 from kernsemble._typing import FloatArray, Rows
-from kernsemble.exceptions import GramTooLargeError
 from kernsemble.kernels import Kernel
 from kernsemble.solvers import Status
 from kernsemble.solvers.additive import AdditiveSolution, solve_additive
 from kernsemble.solvers.smo import Watch
+from kernsemble.svm.blocks import FittedTables
 from kernsemble.svm.columns import Columns, holds_missing, knows_missing
 from kernsemble.svm.losses import KINKED, Solver, loss_of, penalty_unit
 from kernsemble.svm.memory import Budget
 from kernsemble.svm.mixed import MixedTable
 from kernsemble.svm.problem import Problem
 from kernsemble.svm.progress import Task
-from kernsemble.svm.shapes import ShapeTables
 from kernsemble.svm.solving import solve_each
-from kernsemble.svm.tabulation import Sample, Tabulation, has_slices
+from kernsemble.svm.tabulation import Sample, Tabulation, has_tables
 
 CHEAP_ROWS = 3_000  # of a kernel matrix
 CHEAP_ROWS_OF_SAMPLED = 10_000  # where the other solver has to sample hypotheses
@@ -46,19 +45,21 @@ class AdditiveMachine(BaseEstimator):
     loss: Any
     max_levels: int
     n_slices: int
+    n_grids: int
     tol: float
     max_iter: int | None
     cache_size: float | None
     warm_start: bool
     random_state: Any
     C_: float
-    tables_: ShapeTables
+    tables_: FittedTables
     mixed_table_: MixedTable | None
     n_features_in_: int
 
     def _check_tables(self) -> None:
         check_count("max_levels", self.max_levels, 2)
         check_count("n_slices", self.n_slices)
+        check_count("n_grids", self.n_grids)
 
     def _kernels(self) -> list[str | Kernel]:
         """Return the kernels that are asked for."""
@@ -96,16 +97,19 @@ class AdditiveMachine(BaseEstimator):
         is_small = n <= CHEAP_ROWS and not is_mixed
         if is_small or needs_matrix or "auto" in map(_name, self._kernels()):
             return "exact"
-        kinds = [has_slices(kernel, n_features) for kernel in self._unbound_kernels()]
-        is_cheap = n <= CHEAP_ROWS_OF_SAMPLED and None in kinds and not is_mixed
+        kinds = [has_tables(kernel, n_features) for kernel in self._unbound_kernels()]
+        is_cheap = n <= CHEAP_ROWS_OF_SAMPLED and None in kinds
         return "exact" if is_cheap or False in kinds else "additive"
 
     def _sample(self, X: Rows, counts: FloatArray) -> Sample:
         """Return rows as they are tabulated."""
-        rows = dense_rows(X, Budget.of(self.cache_size))
+        budget = Budget.of(self.cache_size)
+        rows = dense_rows(X, budget)
         is_category = self._columns.is_category
         seed = check_random_state(self.random_state).randint(2**31)
-        return Sample(rows, counts, is_category, self.max_levels, self.n_slices, seed)
+        return Sample(
+            rows, counts, is_category, self.max_levels, self.n_slices, self.n_grids, seed, budget
+        )
 
     def _fit_tables(self, tabulation: Tabulation, problems: Sequence[Problem], task: Task) -> None:
         """Solve all problems, from where the last fit ended if it is to go on, and keep it."""
@@ -143,7 +147,7 @@ class AdditiveMachine(BaseEstimator):
         squares = np.array([problem.scale.spread**2 for problem in problems])
         self.tables_ = tabulation.machines(solutions, problems)
         self.intercept_ = self.tables_.intercept
-        self.slicing_error_ = tabulation.views.slices.error
+        self.sampling_error_ = tabulation.error
         self.n_iter_ = max(max(each.n_iter for each in solutions), 1)
         self.objective_ = -squares * [each.dual for each in solutions]
         self.duality_gap_ = squares * [max(each.primal - each.dual, 0.0) for each in solutions]
@@ -188,11 +192,9 @@ def dense_rows(X: Rows, budget: Budget) -> FloatArray:
     """Return rows as an array, if it is within the budget."""
     if not sparse.issparse(X):
         return X
-    n_bytes = X.shape[0] * X.shape[1] * X.dtype.itemsize
-    if n_bytes > budget.n_bytes:
-        raise GramTooLargeError(
-            f"X is sparse, and as the array that solver = 'additive' reads it takes "
-            f"{n_bytes / 2**20:,.0f} MB, where cache_size allows {budget.n_bytes / 2**20:,.0f}: "
-            "use solver='exact', raise cache_size, or leave out columns"
-        )
+    budget.demand(
+        X.shape[0] * X.shape[1] * X.dtype.itemsize,
+        "X is sparse, and as the array that solver = 'additive' reads it takes",
+        "use solver='exact', leave out columns",
+    )
     return X.toarray()

@@ -75,9 +75,9 @@ class InfiniteEnsembleClassifierCV(Selection, InfiniteEnsembleClassifier):
     multiclass, decision_function_shape, class_weight, tol, max_iter, cache_size
         As for `InfiniteEnsembleClassifier`.
     random_state : int, RandomState or None, default=None
-        What the samples of a race, or the directions of perceptrons, are drawn with; an int
-        makes it repeat exactly.
-    solver, loss, max_levels, n_slices
+        What the samples of a race, or directions and grids, are drawn with; an int makes it
+        repeat exactly.
+    solver, loss, max_levels, n_slices, n_grids
         As for `InfiniteEnsembleClassifier`. The additive solver tries every C and every fold
         on one set of codes; ``kernel="auto"`` is for the exact one.
 
@@ -96,7 +96,7 @@ class InfiniteEnsembleClassifierCV(Selection, InfiniteEnsembleClassifier):
         With ``kernel="auto"``, how every candidate fared in every round.
     calibration_ : Calibration
         The curve of each machine; None if `calibration` is.
-    solver_, tables_, slicing_error_, mixed_table_
+    solver_, tables_, sampling_error_, mixed_table_
         As for `InfiniteEnsembleClassifier`.
     classes_, reduction_, support_, support_vectors_, dual_coef_, intercept_, objective_
         As for `InfiniteEnsembleClassifier`.
@@ -140,6 +140,7 @@ class InfiniteEnsembleClassifierCV(Selection, InfiniteEnsembleClassifier):
         loss: LossOfClasses = "hinge",
         max_levels: int = 256,
         n_slices: int = 512,
+        n_grids: int = 512,
     ) -> None:
         self.kernel = kernel  # type: ignore[assignment]
         self.Cs = Cs
@@ -158,6 +159,7 @@ class InfiniteEnsembleClassifierCV(Selection, InfiniteEnsembleClassifier):
         self.loss = loss
         self.max_levels = max_levels
         self.n_slices = n_slices
+        self.n_grids = n_grids
 
     @with_callbacks
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:

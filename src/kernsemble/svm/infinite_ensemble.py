@@ -77,10 +77,11 @@ class InfiniteEnsembleClassifier(ClassifierMixin, Machine):
         interrupted fit leaves those it had reached.
     solver : {"auto", "exact", "additive"}, default="auto"
         How the ensemble is found: on the matrix between all rows, which any kernel has; or, for
-        kernels that are sums over columns or directions (stumps, categories, perceptrons and
-        sums of them), on tables of codes, whose cost grows as the number of rows. "auto" is
-        exact while the matrix is cheap, and additive beyond, for losses other than the hinge,
-        for missing values and, where the kernel is such a sum, for categories.
+        kernels that are sums over columns, directions or grids (stumps, categories, perceptrons,
+        `Laplacian`, `DecisionTree` and sums of them), on tables of codes, whose cost grows as the
+        number of rows. "auto" is exact while the matrix is cheap, and additive beyond, for losses
+        other than the hinge, for missing values and, where the kernel is such a sum, for
+        categories.
     loss : {"hinge", "logistic", "squared_hinge"}, default="hinge"
         What errors cost. All but the papers' hinge need the additive solver; the logistic loss
         has `predict_proba`.
@@ -89,8 +90,11 @@ class InfiniteEnsembleClassifier(ClassifierMixin, Machine):
         a column with fewer values is left as it is.
     n_slices : int, default=512
         In how many directions the additive solver looks for perceptrons.
+    n_grids : int, default=512
+        Into the cells of how many random grids, which are leaves of trees, the additive solver puts
+        rows for each `Laplacian` or `DecisionTree`.
     random_state : int, RandomState or None, default=None
-        What these directions are drawn with.
+        What directions and grids are drawn with.
 
     Attributes
     ----------
@@ -110,12 +114,13 @@ class InfiniteEnsembleClassifier(ClassifierMixin, Machine):
         The rows with a coefficient in some machine. Of the exact solver only.
     dual_coef_ : array of shape (n_machines, n_support)
         The signed coefficients :math:`\beta`. Of the exact solver only.
-    tables_ : ShapeTables
-        The function of each column or direction as a table of its levels. Of the additive
-        solver only.
-    slicing_error_ : float
-        The relative error of distances by sampled directions, 0 where there are none. Of the
+    tables_ : FittedTables
+        The function of each column, direction or grid as a table of its levels or cells. Of the
         additive solver only.
+    sampling_error_ : float
+        What sampled hypotheses leave of error, root mean square: of distances by directions, as a
+        share of them, or of the kernel by grids, as a share of its weight. The larger of the two,
+        0 where nothing is sampled. Of the additive solver only.
     mixed_table_ : MixedTable or None
         The categories of the columns of a table that is not of numbers alone.
     intercept_, objective_, duality_gap_ : arrays of shape (n_machines,)
@@ -162,6 +167,7 @@ class InfiniteEnsembleClassifier(ClassifierMixin, Machine):
         loss: LossOfClasses = "hinge",
         max_levels: int = 256,
         n_slices: int = 512,
+        n_grids: int = 512,
         random_state: Any = None,
     ) -> None:
         self.kernel = kernel
@@ -178,6 +184,7 @@ class InfiniteEnsembleClassifier(ClassifierMixin, Machine):
         self.loss = loss
         self.max_levels = max_levels
         self.n_slices = n_slices
+        self.n_grids = n_grids
         self.random_state = random_state
 
     @with_callbacks

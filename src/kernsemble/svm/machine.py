@@ -35,7 +35,7 @@ MISSING_TOO = {"ensure_all_finite": "allow-nan"}  # what may be missing is up to
 ACCEPTED = {"accept_sparse": "csr", "dtype": (np.float64, np.float32), **MISSING_TOO}
 
 OF_MATRICES = ("support_", "support_vectors_", "dual_coef_", "_n_rows")  # what a fit leaves
-OF_TABLES = ("tables_", "slicing_error_", "_last")
+OF_TABLES = ("tables_", "sampling_error_", "_last")
 
 
 class Machine(CallbackSupportMixin, AdditiveMachine):  # type: ignore[misc,valid-type]

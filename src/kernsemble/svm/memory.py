@@ -33,6 +33,14 @@ class Budget:
         """Tell whether so many matrices between all rows fit."""
         return n_matrices * X.shape[0] * _row_bytes(X) <= self.n_bytes
 
+    def demand(self, n_bytes: float, what: str, remedy: str) -> None:
+        """Refuse what takes so many bytes if it does not fit."""
+        if n_bytes > self.n_bytes:
+            raise GramTooLargeError(
+                f"{what} {n_bytes / 2**20:,.3g} MB, where cache_size allows "
+                f"{self.n_bytes / 2**20:,.3g}: {remedy}, or raise cache_size"
+            )
+
     def matrix(self, kernel: Kernel, X: Rows) -> FloatArray | Matrix:
         """Return the matrix between all rows: whole, or by rows on demand if it does not fit."""
         if self.holds(X):

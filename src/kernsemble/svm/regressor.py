@@ -42,14 +42,14 @@ class InfiniteEnsembleRegressor(RegressorMixin, Machine):
     loss : {"epsilon_insensitive", "squared"}, default="epsilon_insensitive"
         What errors cost: that of support vector machines, or half their square, which has no
         epsilon, whose C does not depend on the unit of y, and which needs the additive solver.
-    solver, max_levels, n_slices, random_state
+    solver, max_levels, n_slices, n_grids, random_state
         As for `InfiniteEnsembleClassifier`.
 
     Attributes
     ----------
     C_, epsilon_ : floats
         The numbers that C and epsilon stand for.
-    solver_, tables_, slicing_error_, mixed_table_
+    solver_, tables_, sampling_error_, mixed_table_
         As for `InfiniteEnsembleClassifier`.
     kernel_, scaling_, support_, support_vectors_, dual_coef_, intercept_, objective_
         As for `InfiniteEnsembleClassifier`.
@@ -85,6 +85,7 @@ class InfiniteEnsembleRegressor(RegressorMixin, Machine):
         loss: LossOfNumbers = "epsilon_insensitive",
         max_levels: int = 256,
         n_slices: int = 512,
+        n_grids: int = 512,
         random_state: Any = None,
     ) -> None:
         self.kernel = kernel
@@ -99,6 +100,7 @@ class InfiniteEnsembleRegressor(RegressorMixin, Machine):
         self.loss = loss
         self.max_levels = max_levels
         self.n_slices = n_slices
+        self.n_grids = n_grids
         self.random_state = random_state
 
     @with_callbacks

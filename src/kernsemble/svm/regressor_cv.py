@@ -49,9 +49,9 @@ class InfiniteEnsembleRegressorCV(Selection, InfiniteEnsembleRegressor):
     tol, max_iter, cache_size
         As for `InfiniteEnsembleRegressor`.
     random_state : int, RandomState or None, default=None
-        What the samples of a race, or the directions of perceptrons, are drawn with; an int
-        makes it repeat exactly.
-    solver, loss, max_levels, n_slices
+        What the samples of a race, or directions and grids, are drawn with; an int makes it
+        repeat exactly.
+    solver, loss, max_levels, n_slices, n_grids
         As for `InfiniteEnsembleRegressor`.
 
     Attributes
@@ -62,7 +62,7 @@ class InfiniteEnsembleRegressorCV(Selection, InfiniteEnsembleRegressor):
         What was chosen, bound to all training rows.
     best_score_, best_params_, best_index_, cv_results_, race_results_
         As for `InfiniteEnsembleClassifierCV`; C and epsilon are those of the grids.
-    solver_, tables_, slicing_error_, mixed_table_
+    solver_, tables_, sampling_error_, mixed_table_
         As for `InfiniteEnsembleClassifier`.
     support_, support_vectors_, dual_coef_, intercept_, objective_, duality_gap_
         As for `InfiniteEnsembleClassifier`.
@@ -102,6 +102,7 @@ class InfiniteEnsembleRegressorCV(Selection, InfiniteEnsembleRegressor):
         loss: LossOfNumbers = "epsilon_insensitive",
         max_levels: int = 256,
         n_slices: int = 512,
+        n_grids: int = 512,
     ) -> None:
         self.kernel = kernel  # type: ignore[assignment]
         self.Cs = Cs
@@ -117,6 +118,7 @@ class InfiniteEnsembleRegressorCV(Selection, InfiniteEnsembleRegressor):
         self.loss = loss
         self.max_levels = max_levels
         self.n_slices = n_slices
+        self.n_grids = n_grids
 
     @with_callbacks
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:

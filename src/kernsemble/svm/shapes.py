@@ -1,4 +1,4 @@
-r"""Machines that are sums of functions of one number: :math:`f(x) = b + \sum_k g_k(u_k(x))`.
+r"""Machines that are sums of functions of one number: :math:`\sum_k g_k(u_k(x))`.
 
 The :math:`u_k` are the views of the slices of a kernel: columns as they were given, projections
 of scaled rows, or categories. Each :math:`g_k` is a table of levels of its view, so a machine
@@ -17,6 +17,7 @@ from kernsemble.kernels.ensemble import MiddleStump
 from kernsemble.kernels.slice_parts import Categories, Coordinates, Directions, Part
 from kernsemble.kernels.slices import Slices
 from kernsemble.solvers.quantise import Evaluator, Levels
+from kernsemble.svm.blocks import FittedBlock
 from kernsemble.svm.scaling import FeatureScaling
 
 NUMBERS_AT_ONCE = 4_000_000  # of the views of rows
@@ -90,8 +91,8 @@ class Views(Value):
 
 
 @dataclass(frozen=True, eq=False)
-class ShapeTables(Value):
-    """Fitted machines as tables: one of levels for each slice and machine, and a bias.
+class ShapeTables(FittedBlock):
+    """The slices of fitted machines: a table of levels for each slice and machine.
 
     Attributes
     ----------
@@ -102,25 +103,18 @@ class ShapeTables(Value):
     heights : tuple of arrays of shape (n_machines, n_levels)
         For each slice the value of its function at each level. It is zero at the middle one,
         and for categories at the first one, which is that of unknown categories.
-    intercept : array of shape (n_machines,)
-        The bias of each machine.
     """
 
     views: Views
     levels: tuple[Levels, ...]
     heights: tuple[FloatArray, ...]
-    intercept: FloatArray
 
     @cached_property
     def _evaluate(self) -> Evaluator:
         return Evaluator.of(self.levels, self.heights, self.views.is_stepped)
 
-    def values(self, X: FloatArray) -> FloatArray:
-        """Return the value of every machine (columns) at every row."""
-        values = np.empty((len(self.intercept), len(X)))
-        height = max(NUMBERS_AT_ONCE // max(len(self.levels), 1), 1)
+    def add_to(self, values: FloatArray, X: FloatArray) -> None:
+        height = max(NUMBERS_AT_ONCE // len(self.levels), 1)
         for start in range(0, len(X), height):
             span = slice(start, start + height)
-            values[:, span] = self._evaluate(self.views(X[span]))
-        values += self.intercept[:, np.newaxis]
-        return values.T
+            values[span] += self._evaluate(self.views(X[span])).T

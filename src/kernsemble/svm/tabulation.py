@@ -1,4 +1,4 @@
-"""How rows are tabulated: a scaling and a kernel bound to them, and the codes of its slices.
+"""How rows are tabulated: a scaling and a kernel bound to them, and codes of its slices and cells.
 
 A missing number counts as the median of its column, and there is one more hypothesis for such a
 column, "it is missing", with the measure that categories have: a missing entry is at the distance 1
@@ -7,17 +7,24 @@ of the median.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import add
+from typing import Self
 
 import numpy as np
 
 from kernsemble._typing import BoolArray, FloatArray, IntArray
 from kernsemble.kernels import Kernel
+from kernsemble.kernels.algebra import terms
+from kernsemble.kernels.binning import has_cells
 from kernsemble.kernels.slice_parts import Categories, Coordinates, OrderedPart
-from kernsemble.kernels.slices import NoSlicesError, Slices, slices_of
+from kernsemble.kernels.slices import NoSlicesError, slices_of
 from kernsemble.solvers.additive import AdditiveSolution, Tables
 from kernsemble.solvers.quantise import Levels, quantise
+from kernsemble.svm.blocks import Block, FittedTables, stack
+from kernsemble.svm.cells import Cells
 from kernsemble.svm.columns import holds_missing
+from kernsemble.svm.memory import Budget
 from kernsemble.svm.problem import Problem
 from kernsemble.svm.scaling import FeatureScaling, Kind
 from kernsemble.svm.shapes import ShapeTables, Views
@@ -37,7 +44,9 @@ class Sample:
     is_category: BoolArray
     max_levels: int
     n_slices: int
+    n_grids: int
     seed: int
+    budget: Budget
 
     @cached_property
     def columns(self) -> tuple[list[Levels], IntArray]:
@@ -62,25 +71,26 @@ class Sample:
 
 @dataclass(frozen=True, eq=False)
 class Tabulation:
-    """A scaling, a kernel bound to scaled rows, and the levels and codes of its slices."""
+    """A scaling, a kernel bound to scaled rows, and the tables of its slices and cells."""
 
     scaling: FeatureScaling
     kernel: Kernel
-    views: Views
-    levels: list[Levels]
+    blocks: list[Block]
     tables: Tables
 
     @classmethod
-    def of(cls, sample: Sample, kernel: Kernel, kind: Kind | None) -> "Tabulation":
+    def of(cls, sample: Sample, kernel: Kernel, kind: Kind | None) -> Self:
         """Tabulate rows with a kernel on a scale."""
         scaling = FeatureScaling.of(sample.filled, kind, sample.counts).sparing(sample.is_category)
-        bound = kernel.bind(scaling.transform(sample.filled), sample.counts)
-        slices = _slices(bound, sample)
-        views = Views(scaling, slices, sample.is_category)
-        levels, codes = _levels(sample, views)
-        measures, weights = _measures(views, levels)
-        tables = Tables.of(codes, measures, weights, [each.middle for each in levels])
-        return cls(scaling, bound, views, levels, tables)
+        rows = scaling.transform(sample.filled)
+        bound = kernel.bind(rows, sample.counts)
+        blocks = _blocks(bound, sample, scaling, rows)
+        return cls(scaling, bound, blocks, stack(blocks))
+
+    @property
+    def error(self) -> float:
+        """What sampled hypotheses leave of error, relative, in the worst block."""
+        return max(block.error for block in self.blocks)
 
     def inverse_mean_distance(self, counts: FloatArray) -> float:
         """Return 1 over the mean of (K_ii + K_jj)/2 − K_ij, rows counted by weight.
@@ -95,45 +105,122 @@ class Tabulation:
 
     def machines(
         self, solutions: Sequence[AdditiveSolution], problems: Sequence[Problem]
-    ) -> ShapeTables:
+    ) -> FittedTables:
         """Return the fitted machines, in the units of their targets."""
         scales = [problem.scale for problem in problems]
-        heights = (
-            np.array(
-                [
-                    scale.spread * each.tables[k]
-                    for each, scale in zip(solutions, scales, strict=True)
-                ]
-            )
-            for k in range(len(self.levels))
-        )
+        heights = [
+            np.array([scale.spread * g for g, scale in zip(tables, scales, strict=True)])
+            for tables in zip(*(each.tables for each in solutions), strict=True)
+        ]
         biases = [
             scale.restored(np.array(each.bias))
             for each, scale in zip(solutions, scales, strict=True)
         ]
-        return ShapeTables(self.views, tuple(self.levels), tuple(heights), np.array(biases))
+        ends = np.cumsum([len(block.codes) for block in self.blocks])
+        fitted = [
+            block.fitted(heights[end - len(block.codes) : end])
+            for block, end in zip(self.blocks, ends, strict=True)
+        ]
+        return FittedTables(tuple(fitted), np.array(biases))
 
 
-def has_slices(kernel: Kernel, n_features: int) -> bool | None:
-    """Tell whether a kernel is a sum of slices of columns; None where they are sampled."""
+@dataclass(frozen=True, eq=False)
+class Sliced(Block):
+    """The slices of a kernel, and the levels of what they see: a table a slice."""
+
+    views: Views
+    levels: list[Levels]
+
+    @classmethod
+    def of(
+        cls, kernel: Kernel, sample: Sample, scaling: FeatureScaling, rng: np.random.Generator
+    ) -> Self:
+        """Find the levels of rows in the slices of a bound kernel."""
+        try:
+            slices = slices_of(kernel, n_slices=sample.n_slices, random_state=rng)
+        except NoSlicesError as error:
+            raise _no_tables(error) from error
+        views = Views(scaling, slices, sample.is_category)
+        levels, codes = _levels(sample, views)
+        return cls(codes, views, levels)
+
+    @property
+    def error(self) -> float:
+        return self.views.slices.error
+
+    @property
+    def roots(self) -> list[int]:
+        return [each.middle for each in self.levels]
+
+    def measures(self) -> tuple[list[FloatArray], list[FloatArray]]:
+        measures: list[FloatArray] = []
+        weights: list[FloatArray] = []
+        first = 0
+        for part in self.views.parts:
+            mine = self.levels[first : first + part.n_slices]
+            first += part.n_slices
+            if isinstance(part, Categories):
+                measures += [np.empty(0)] * len(mine)
+                weights += [np.full(each.n_loose, part.factor) for each in mine]
+                continue
+            assert isinstance(part, OrderedPart)
+            measures += [np.maximum(np.diff(each), 0.0) for each in self._positions(part, mine)]
+            weights += [np.full(each.n_loose, WEIGHT_OF_MISSING * part.factor) for each in mine]
+        return measures, weights
+
+    def _positions(self, part: OrderedPart, levels: Sequence[Levels]) -> list[FloatArray]:
+        """Return where the levels of a part lie on the lines of its slices."""
+        values = [each.values for each in levels]
+        if isinstance(part, Coordinates):
+            scaling, n_features = self.views.scaling, len(self.views.is_category)
+            values = _scaled(scaling, part.columns, values, n_features)
+        return [part.position(k, each) for k, each in enumerate(values)]
+
+    def fitted(self, heights: Sequence[FloatArray]) -> ShapeTables:
+        return ShapeTables(self.views, tuple(self.levels), tuple(heights))
+
+
+def has_tables(kernel: Kernel, n_features: int) -> bool | None:
+    """Tell whether a kernel is a sum of slices and cells; None where some are sampled."""
+    binned, others = _parted(kernel)
+    row = np.zeros((1, n_features))
     try:
-        slices = slices_of(kernel.bind(np.zeros((1, n_features))), n_slices=1)
+        is_exact = all(slices_of(each.bind(row), n_slices=1).is_exact for each in others)
     except NoSlicesError:
         return False
-    return True if slices.is_exact else None
+    return True if is_exact and not binned else None
 
 
-def _slices(kernel: Kernel, sample: Sample) -> Slices:
-    try:
-        slices = slices_of(kernel, n_slices=sample.n_slices, random_state=sample.seed)
-        if slices.n_ordered + slices.n_unordered == 0:
-            raise NoSlicesError.of(kernel)
-    except NoSlicesError as error:
-        raise NoSlicesError(
-            f"solver = 'additive' needs a kernel that is a sum over columns or directions, and "
-            f"{error}; or give solver='exact'"
-        ) from error
-    return slices
+def _blocks(
+    kernel: Kernel, sample: Sample, scaling: FeatureScaling, rows: FloatArray
+) -> list[Block]:
+    """Return the tables of a kernel that is bound to scaled rows, of one kind after another."""
+    binned, others = _parted(kernel)
+    rng = np.random.default_rng(sample.seed)
+    blocks: list[Block] = []
+    if others:
+        blocks.append(Sliced.of(reduce(add, others), sample, scaling, rng))
+    blocks.extend(
+        Cells.of(each, rows, scaling, sample.n_grids, rng, sample.budget) for each in binned
+    )
+    blocks = [block for block in blocks if len(block.codes) > 0]
+    if not blocks:
+        raise _no_tables(NoSlicesError.of(kernel))
+    return blocks
+
+
+def _parted(kernel: Kernel) -> tuple[list[Kernel], list[Kernel]]:
+    """Return the terms of a kernel that have cells, and the others."""
+    found = terms(kernel)
+    binned = [term for term in found if has_cells(term)]
+    return binned, [term for term in found if not has_cells(term)]
+
+
+def _no_tables(error: NoSlicesError) -> NoSlicesError:
+    return NoSlicesError(
+        "solver = 'additive' takes sums over columns, directions and grids, those of Laplacian() "
+        f"and DecisionTree(), and {error}; or give solver='exact'"
+    )
 
 
 def _levels(sample: Sample, views: Views) -> tuple[list[Levels], IntArray]:
@@ -159,31 +246,11 @@ def _levels(sample: Sample, views: Views) -> tuple[list[Levels], IntArray]:
             )
     if len(found) == 1:
         return found[0]
-    return [each for levels, _ in found for each in levels], np.concatenate(
-        [codes for _, codes in found]
+    none = np.empty((0, len(sample.X)), dtype=np.uint8)  # as of a constant
+    return (
+        [each for levels, _ in found for each in levels],
+        np.concatenate([none, *(codes for _, codes in found)]),
     )
-
-
-def _measures(views: Views, levels: Sequence[Levels]) -> tuple[list[FloatArray], list[FloatArray]]:
-    """Return the measures between the ordered levels of all slices, and the weights of others."""
-    measures: list[FloatArray] = []
-    weights: list[FloatArray] = []
-    first = 0
-    for part in views.parts:
-        mine = levels[first : first + part.n_slices]
-        first += part.n_slices
-        if isinstance(part, Categories):
-            measures += [np.empty(0)] * len(mine)
-            weights += [np.full(each.n_loose, part.factor) for each in mine]
-            continue
-        assert isinstance(part, OrderedPart)
-        values = [each.values for each in mine]
-        if isinstance(part, Coordinates):
-            values = _scaled(views.scaling, part.columns, values, len(views.is_category))
-        positions = [part.position(k, each) for k, each in enumerate(values)]
-        measures += [np.maximum(np.diff(each), 0.0) for each in positions]
-        weights += [np.full(each.n_loose, WEIGHT_OF_MISSING * part.factor) for each in mine]
-    return measures, weights
 
 
 def _scaled(

@@ -16,6 +16,9 @@ from kernsemble._jit import jit
 from kernsemble._typing import FloatArray, IntArray
 from kernsemble.solvers.additive.tables import Tables, inner
 
+TABLES_A_TASK = 64
+TIME_OF_A_LEVEL = 40  # in entries of a product
+
 
 def solve_by_products(
     tables: Tables,
@@ -54,7 +57,16 @@ def solve_by_products(
 
 def _preconditioned(tables: Tables, mass: FloatArray, r: FloatArray) -> FloatArray:
     z, bend, pull = np.zeros_like(r), np.empty_like(r), np.empty_like(r)
-    _solve_each(tables.offsets, tables.n_ordered, tables.root, tables.scale, mass, r, bend, pull, z)
+
+    def work(first: int) -> None:
+        some = slice(first, first + TABLES_A_TASK)
+        ends = tables.offsets[first : first + TABLES_A_TASK + 1]
+        _solve_each(
+            ends, tables.n_ordered[some], tables.root[some], tables.scale, mass, r, bend, pull, z
+        )
+
+    tasks = range(0, tables.n_tables, TABLES_A_TASK)
+    tables.share(work, tasks, TIME_OF_A_LEVEL * tables.n_levels)
     return z
 
 

@@ -23,7 +23,6 @@ from kernsemble.solvers.result import Status
 PASSES_A_CHECK = 3
 MOST_PASSES = 45  # before Newton's method takes over
 ROWS_A_CALL = 16_384
-FLAT = 1e-12  # of all strengths: a slope of the loss that is rounding
 HANDED_WIDTH = 10.0  # times the relative gap and the spread, to go on from with Newton
 
 
@@ -100,7 +99,7 @@ class Descent:
         self.z = self.tables.edges_of(self.tables.sums(self.beta))
         self.g, self.total = self.tables.levels_of(self.z), float(self.beta.sum())
         f = self.tables.at_rows(self.g)
-        best = best_bias(self.loss, f)
+        best = self.loss.best_bias(f)
         self.decisions, norm = f + best, inner(self.z, self.z)
         self.primal = 0.5 * norm + self.loss.total(self.decisions)
         self.dual = self.loss.pull(self.beta) - 0.5 * norm
@@ -144,24 +143,6 @@ def balanced(beta: FloatArray) -> FloatArray:
     total = min(above, below)
     shares = (total / above if above > 0.0 else 0.0, total / below if below > 0.0 else 0.0)
     return np.where(beta > 0.0, shares[0] * beta, shares[1] * beta)
-
-
-def best_bias(loss: Kinked, f: FloatArray) -> float:
-    """Return the bias that, added to decision values, has the smallest loss; O(n log n).
-
-    Where all of an interval is best, it is the middle.
-    """
-    r = loss.p - f
-    kinks = np.concatenate([r - loss.epsilon, r + loss.epsilon])
-    jumps = np.concatenate([loss.upper, -loss.lower])
-    kinks, jumps = kinks[jumps > 0.0], jumps[jumps > 0.0]
-    if len(kinks) == 0:
-        return 0.0
-    order = np.argsort(kinks)
-    slopes = np.cumsum(jumps[order]) - loss.upper.sum()  # beyond each kink
-    flat = FLAT * float(jumps.sum())
-    ends = [int(np.searchsorted(slopes, level)) for level in (-flat, flat)]
-    return float(np.mean([kinks[order[min(end, len(kinks) - 1)]] for end in ends]))
 
 
 @jit

@@ -18,7 +18,7 @@ from kernsemble._threads import SINGLE_THREADED_BLAS
 from kernsemble._typing import FloatArray, IntArray
 from kernsemble.solvers.additive.tables import Tables, add_beyond
 
-LEVELS_WORTH_THREADS = 1_500
+SIZE_WORTH_THREADS = 1_500  # of a matrix
 SMALLEST_PIVOT = 1e-14  # of the diagonal, that rounding is forgiven by
 
 
@@ -60,22 +60,22 @@ def solve_by_factor(
     diagonal = matrix.diagonal().copy()
     diagonal[:M] += 1.0
     diagonal[M] = weight.sum() or 1.0
-    with SINGLE_THREADED_BLAS if M < LEVELS_WORTH_THREADS else nullcontext():
-        solution = _solve_definite(matrix, diagonal, np.append(right, right_bias))
+    solution = solve_definite(matrix, diagonal, np.append(right, right_bias))
     return solution[:M], float(solution[M])
 
 
-def _solve_definite(matrix: FloatArray, diagonal: FloatArray, right: FloatArray) -> FloatArray:
+def solve_definite(matrix: FloatArray, diagonal: FloatArray, right: FloatArray) -> FloatArray:
     """Solve a system whose lower half and diagonal are given, and that rounding may spoil."""
     slack = 0.0
-    while True:
-        np.fill_diagonal(matrix, diagonal * (1.0 + slack))
-        try:
-            factor = cho_factor(matrix.T, lower=False, check_finite=False)
-        except LinAlgError:
-            slack = max(10.0 * slack, SMALLEST_PIVOT)
-        else:
-            return cho_solve(factor, right, check_finite=False)
+    with SINGLE_THREADED_BLAS if len(matrix) < SIZE_WORTH_THREADS else nullcontext():
+        while True:
+            np.fill_diagonal(matrix, diagonal * (1.0 + slack))
+            try:
+                factor = cho_factor(matrix.T, lower=False, check_finite=False)
+            except LinAlgError:
+                slack = max(10.0 * slack, SMALLEST_PIVOT)
+            else:
+                return cho_solve(factor, right, check_finite=False)
 
 
 @jit

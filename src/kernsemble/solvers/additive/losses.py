@@ -15,6 +15,8 @@ from kernsemble._jit import jit
 from kernsemble._typing import FloatArray
 from kernsemble.solvers.additive.tables import inner
 
+FLAT = 1e-12  # of all strengths: a slope of the loss that is rounding
+
 
 class Loss(Protocol):
     """A convex loss with a continuous slope."""
@@ -105,6 +107,28 @@ class Kinked:
     def pull(self, beta: FloatArray) -> float:
         r"""Return :math:`p^\top\beta - \varepsilon\|\beta\|_1`, the linear part of the dual."""
         return inner(self.p, beta) - self.epsilon * float(np.abs(beta).sum())
+
+    def best_bias(self, f: FloatArray) -> float:
+        """Return the bias that, added to decision values, has the smallest loss; O(n log n).
+
+        Where all of an interval is best, it is the middle.
+        """
+        r = self.p - f
+        kinks = np.concatenate([r - self.epsilon, r + self.epsilon])
+        jumps = np.concatenate([self.upper, -self.lower])
+        kinks, jumps = kinks[jumps > 0.0], jumps[jumps > 0.0]
+        if len(kinks) == 0:
+            return 0.0
+        order = np.argsort(kinks)
+        slopes = np.cumsum(jumps[order]) - self.upper.sum()  # beyond each kink
+        flat = FLAT * float(jumps.sum())
+        ends = [int(np.searchsorted(slopes, level)) for level in (-flat, flat)]
+        return float(np.mean([kinks[order[min(end, len(kinks) - 1)]] for end in ends]))
+
+    def tells_bias(self, beta: FloatArray) -> bool:
+        """Tell whether a coefficient is within its bounds, so that one bias alone is best."""
+        is_within = (self.lower < beta) & (beta < self.upper)
+        return bool((is_within & (beta != 0.0)).any())
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,9 +13,10 @@ from kernsemble.solvers.additive.tables import Tables
 
 PASSES = 10.0  # of descent at small strengths, measured
 PASSES_FOR_STRENGTH = 40.0  # more, for each unit of C |x|^2 / 2
-TIME_OF_A_READ, TIME_OF_A_WRITE = 3.0, 0.1  # of descent: an entry, and a level of its table
+TIME_OF_A_READ, TIME_OF_A_WRITE = 3.0, 0.1  # of descent: an entry, and a level of its order
 PRODUCTS = 50.0  # of Newton's method, everything it does counted as such
-TIME_OF_A_PRODUCT, TIME_OF_A_CALL = 2.5, 150_000.0  # an entry, and what is there without any
+TIME_OF_A_PRODUCT, TIME_OF_A_LOOSE_LEVEL = 2.5, 30.0  # an entry; there may be many levels
+TIME_OF_A_CALL = 150_000.0  # what is there without any
 
 Method: TypeAlias = Literal["auto", "newton", "descent"]
 
@@ -86,10 +87,11 @@ def solve_additive(
 def descent_pays(tables: Tables, loss: Kinked) -> bool:
     r"""Tell whether coordinate descent is expected to take less time than Newton's method.
 
-    Descent takes more passes the larger :math:`C\|x\|^2`, and a pass writes to all levels;
-    Newton's method takes a number of products that hardly depends on the problem, and
-    each of them only reads. So descent pays for small problems with few levels and small
-    strengths. Times are in nanoseconds, measured on one core.
+    Descent takes more passes the larger :math:`C\|x\|^2`, and a pass writes to all ordered
+    levels, of loose ones to that of the row alone; Newton's method takes a number of products that
+    hardly depends on the problem, and each of them only reads the rows. So descent pays for small
+    strengths, with small problems of few levels or with loose levels. Times are in nanoseconds,
+    measured on one core.
     """
     is_present = loss.C > 0.0
     n, D = int(is_present.sum()), tables.n_tables
@@ -97,6 +99,9 @@ def descent_pays(tables: Tables, loss: Kinked) -> bool:
         return False
     strength = 0.5 * mean_strength(loss) * float(tables.squared_norms()[is_present].mean())
     passes = PASSES + PASSES_FOR_STRENGTH * strength
-    descent = passes * n * (TIME_OF_A_READ * D + TIME_OF_A_WRITE * tables.n_levels)
-    newton = PRODUCTS * (TIME_OF_A_PRODUCT * n * D + TIME_OF_A_CALL)
+    writes = np.maximum(TIME_OF_A_WRITE * tables.n_ordered, TIME_OF_A_READ)
+    descent = passes * n * (TIME_OF_A_READ * D + writes.sum())
+    n_loose = tables.n_levels - int(tables.n_ordered.sum())
+    product = TIME_OF_A_PRODUCT * n * D + TIME_OF_A_LOOSE_LEVEL * n_loose + TIME_OF_A_CALL
+    newton = PRODUCTS * product
     return bool(strength <= 1.0 and descent < newton)

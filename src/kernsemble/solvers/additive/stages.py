@@ -22,9 +22,9 @@ from kernsemble.solvers.additive.tables import Tables, inner
 from kernsemble.solvers.result import Status
 
 EASY_STRENGTH = 2.0  # C times the mean squared norm of a row
-GROWTH = 4.0  # of strengths, or fall of widths, between stages
+GROWTH = 2.0  # of strengths, or fall of widths, between stages
 LOOSE = 1e-2  # the relative gap at which a stage is left for the next
-TIGHTNESS = 0.1  # of the duality gap, that a rounded problem may contribute
+TIGHTNESS = 0.3  # of the duality gap, that a rounded problem may contribute
 SMALLEST_WIDTH = 1e-8  # of the spread of the targets
 STEPS_A_STAGE = 40  # more: the width fell too fast
 STARTING_WIDTH = 1.0  # of the spread, from a solution for the same strengths
@@ -194,10 +194,10 @@ class KinkedRun(Run):
         return relative(self.primal - self.dual, self.primal) <= self.tol
 
     def solution(self) -> AdditiveSolution:
-        decisions = self.tables.at_rows(self.tables.levels_of(self.best_z)) + self.best_bias
-        return self.summary(
-            self.best_z, self.best_bias, decisions, self.best_beta, self.primal, self.dual
-        )
+        f, bias = self.tables.at_rows(self.tables.levels_of(self.best_z)), self.best_bias
+        if not self.loss.tells_bias(self.best_beta):
+            bias = self.loss.best_bias(f)
+        return self.summary(self.best_z, bias, f + bias, self.best_beta, self.primal, self.dual)
 
 
 def relative(gap: float, primal: float) -> float:

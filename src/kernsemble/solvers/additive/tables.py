@@ -31,9 +31,9 @@ from kernsemble._typing import FloatArray, IntArray
 
 Task = TypeVar("Task")
 
-ROWS_A_TASK = 32_768
+ROWS_A_TASK = 8_192
 TABLES_A_TASK = 5
-ENTRIES_WORTH_THREADS = 4_000_000  # measured
+ENTRIES_WORTH_THREADS = 1_000_000  # measured
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +42,7 @@ class Tables:
 
     Attributes
     ----------
-    codes : array of shape (D, n), uint8 or uint16
+    codes : array of shape (D, n), uint8, uint16 or uint32
         The level of every row in each table.
     offsets : array of shape (D + 1,)
         Where the levels of each table start.
@@ -152,6 +152,17 @@ class Tables:
         self.share(work, range(0, self.n_tables, TABLES_A_TASK), codes.size)
         return out
 
+    def codes_of(self, rows: IntArray) -> IntArray:
+        """Return the codes of some rows, of shape (D, k)."""
+        codes = np.empty((self.n_tables, len(rows)), dtype=self.codes.dtype)
+
+        def work(first: int) -> None:
+            some = slice(first, first + TABLES_A_TASK)
+            _copy_codes(self.codes[some], rows, codes[some])
+
+        self.share(work, range(0, self.n_tables, TABLES_A_TASK), codes.size)
+        return codes
+
     def share(self, work: Callable[[Task], None], tasks: Sequence[Task], n_entries: int) -> None:
         """Do `work` on all tasks, with threads where so many entries are worth them."""
         if self.has_threads and n_entries >= ENTRIES_WORTH_THREADS:
@@ -226,6 +237,13 @@ def _add_up(codes: IntArray, offsets: IntArray, values: FloatArray, out: FloatAr
         table = out[offsets[d] :]
         for i in range(len(values)):
             table[codes[d, i]] += values[i]
+
+
+@jit
+def _copy_codes(codes: IntArray, rows: IntArray, out: IntArray) -> None:
+    for d in range(len(codes)):
+        for t in range(len(rows)):
+            out[d, t] = codes[d, rows[t]]
 
 
 @jit

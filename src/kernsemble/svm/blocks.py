@@ -1,0 +1,78 @@
+r"""Blocks of tables: what an additive machine is made of, before it is fitted and after.
+
+.. math:: f(x) = b + \sum_{\text{blocks}} \sum_k g_k[\mathrm{code}_k(x)]
+
+A block says which codes rows have and what rises of its tables cost; solvers see those of all
+blocks one after another. Fitted, it finds the codes of other rows by itself.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+import numpy as np
+
+from kernsemble._typing import FloatArray, IntArray
+from kernsemble._value import Value
+from kernsemble.solvers.additive import Tables
+
+
+class FittedBlock(Value, ABC):
+    """The tables of a block, for one or several machines."""
+
+    @abstractmethod
+    def add_to(self, values: FloatArray, X: FloatArray) -> None:
+        """Add what the tables say of rows to the values of machines (columns)."""
+
+
+@dataclass(frozen=True, eq=False)
+class FittedTables(Value):
+    """Fitted machines: the tables of all blocks, and the bias of each machine."""
+
+    blocks: tuple[FittedBlock, ...]
+    intercept: FloatArray
+
+    def values(self, X: FloatArray) -> FloatArray:
+        """Return the value of every machine (columns) at every row."""
+        values = np.tile(self.intercept, (len(X), 1))
+        for block in self.blocks:
+            block.add_to(values, X)
+        return values
+
+
+@dataclass(frozen=True, eq=False)
+class Block(ABC):
+    """Tables of one kind on the rows of a sample, with their codes of shape (n_tables, n)."""
+
+    codes: IntArray
+
+    @property
+    @abstractmethod
+    def error(self) -> float:
+        """What sampled hypotheses leave of error, relative; 0 where none are sampled."""
+
+    @property
+    @abstractmethod
+    def roots(self) -> list[int]:
+        """The root of each table."""
+
+    @abstractmethod
+    def measures(self) -> tuple[list[FloatArray], list[FloatArray]]:
+        """Return the measures between the ordered levels of each table, and weights of others."""
+
+    @abstractmethod
+    def fitted(self, heights: Sequence[FloatArray]) -> FittedBlock:
+        """Return the block with tables of shape (n_machines, n_levels)."""
+
+
+def stack(blocks: Sequence[Block]) -> Tables:
+    """Return the tables of all blocks, with codes as wide as the widest."""
+    measures, weights = zip(*(block.measures() for block in blocks), strict=True)
+    codes = [block.codes for block in blocks]
+    return Tables.of(
+        codes[0] if len(codes) == 1 else np.concatenate(codes),
+        list(chain(*measures)),
+        list(chain(*weights)),
+        list(chain(*(block.roots for block in blocks))),
+    )

@@ -1,0 +1,104 @@
+r"""Machines that are sums over random grids: :math:`\sum_p g_p[\mathrm{cell}_p(x)]`.
+
+Each cell of a grid is a box, the leaf of a tree, and its height the vote of all trees that have
+it. To the solver cells are categories, with the weight w/P: a row in a cell that the sample left
+empty is of no category, and is told nothing by its grid.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from kernsemble._jit import jit
+from kernsemble._typing import FloatArray, IntArray
+from kernsemble.kernels import Kernel
+from kernsemble.kernels.binning import Grids, bin_rows
+from kernsemble.svm.blocks import Block, FittedBlock
+from kernsemble.svm.memory import Budget
+from kernsemble.svm.scaling import FeatureScaling
+
+CELLS_AT_ONCE = 4_000_000  # of rows that are asked of
+BYTES_A_CELL = 8  # of a row: as it is found, and as solvers read it
+
+
+@dataclass(frozen=True, eq=False)
+class CellTables(FittedBlock):
+    """The grids of fitted machines: a height for each cell and machine.
+
+    Attributes
+    ----------
+    scaling : FeatureScaling
+        The scale of the rows that the grids cut.
+    grids : Grids
+        The grids and their cells.
+    heights : array of shape (n_machines, n_cells)
+        The heights of the cells of all grids, in the order of `grids.known`.
+    """
+
+    scaling: FeatureScaling
+    grids: Grids
+    heights: FloatArray
+
+    def add_to(self, values: FloatArray, X: FloatArray) -> None:
+        height = max(CELLS_AT_ONCE // self.grids.n_grids, 1)
+        for start in range(0, len(X), height):
+            span = slice(start, start + height)
+            cells = self.grids.cells(self.scaling.transform(X[span]))
+            _add_heights(cells, self.grids.first, self.heights, values[span])
+
+
+@dataclass(frozen=True, eq=False)
+class Cells(Block):
+    """Random grids, and the cells of rows: a table a grid, whose root is the unknown cell."""
+
+    scaling: FeatureScaling
+    grids: Grids
+
+    @classmethod
+    def of(
+        cls,
+        kernel: Kernel,
+        X: FloatArray,
+        scaling: FeatureScaling,
+        n_grids: int,
+        rng: np.random.Generator,
+        budget: Budget,
+    ) -> Self:
+        """Put scaled rows into the cells of grids for a bound kernel; see `bin_rows`."""
+        budget.demand(
+            BYTES_A_CELL * len(X) * n_grids,
+            f"the cells of {len(X):,} rows in n_grids = {n_grids:,} grids take",
+            "give a smaller n_grids, fit fewer rows",
+        )
+        grids, cells = bin_rows(kernel, X, n_grids=n_grids, random_state=rng)
+        codes = cells.T.astype(np.min_scalar_type(int(grids.n_cells.max())))
+        codes += 1
+        return cls(codes, scaling, grids)
+
+    @property
+    def error(self) -> float:
+        return self.grids.error
+
+    @property
+    def roots(self) -> list[int]:
+        return [0] * self.grids.n_grids
+
+    def measures(self) -> tuple[list[FloatArray], list[FloatArray]]:
+        weight = self.grids.weight / self.grids.n_grids
+        weights = [np.full(n_cells, weight) for n_cells in self.grids.n_cells]
+        return [np.empty(0)] * len(weights), weights
+
+    def fitted(self, heights: Sequence[FloatArray]) -> CellTables:
+        known = np.concatenate([each[:, 1:] for each in heights], axis=1)
+        return CellTables(self.scaling, self.grids, known)
+
+
+@jit
+def _add_heights(cells: IntArray, first: IntArray, heights: FloatArray, values: FloatArray) -> None:
+    for i in range(cells.shape[0]):
+        for p in range(cells.shape[1]):
+            if cells[i, p] >= 0:
+                for machine in range(len(heights)):
+                    values[i, machine] += heights[machine, first[p] + cells[i, p]]
