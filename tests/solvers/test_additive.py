@@ -424,3 +424,12 @@ def test_the_middle_is_the_best_bias_where_several_are():
 def test_what_cannot_be_is_refused(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
+def test_a_tolerance_below_rounding_ends(C):
+    rows = np.repeat(X[:12], 3, axis=0)
+    loss = Kinked.hinge(np.repeat(y[:12], 3), np.full(36, C))
+    solution = solve_additive(stump_tables(rows), loss, tol=1e-300, method="newton")
+    assert solution.status is Status.CONVERGED
+    assert solution.gap <= 1e-9

@@ -139,7 +139,7 @@ def test_many_grids_are_close_to_the_kernel():
 def test_more_cells_than_sixteen_bits_hold_have_wider_codes():
     rows = np.arange(70_000.0)[:, np.newaxis]
     sample = on_cells(n_grids=2)
-    sample.mixed_table_ = None
+    sample.mixed_table_, sample.n_features_in_ = None, 1
     kernel = Laplacian(1e4)
     tabulation = additive_machine.Tabulation.of(
         sample._sample(rows, np.ones(len(rows))), kernel, None

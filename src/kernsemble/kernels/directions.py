@@ -9,6 +9,8 @@ from kernsemble.hypotheses.perceptrons import mean_absolute_cosine
 
 SPREADING_STEPS = 50
 COSINES_WORTH_SPREADING = 20_000_000  # in all steps together: half a second
+DIRECTIONS_A_FEATURE = 26
+FEWEST_DIRECTIONS, MOST_DIRECTIONS = 512, 2_048
 
 
 def slicing_error(directions: FloatArray) -> float:
@@ -35,6 +37,11 @@ def slicing_error(directions: FloatArray) -> float:
     mean = _overlap(_cosines(directions)).mean()
     square = 2.0 * mean / (np.pi * n_features * mean_absolute_cosine(n_features) ** 2) - 1.0
     return float(np.sqrt(max(square, 0.0)))
+
+
+def enough_directions(n_features: int) -> int:
+    """Return how many directions leave 0.7 % of error or less: 26 a feature, from 512 to 2,048."""
+    return min(max(DIRECTIONS_A_FEATURE * n_features, FEWEST_DIRECTIONS), MOST_DIRECTIONS)
 
 
 def spread_directions(n: int, n_features: int, rng: np.random.Generator) -> FloatArray:

@@ -34,7 +34,7 @@ from kernsemble._value import Value
 from kernsemble.exceptions import UnboundKernelError
 from kernsemble.kernels.algebra import Logic, OnColumns, Scaled, Sum
 from kernsemble.kernels.base import Kernel
-from kernsemble.kernels.directions import slicing_error, spread_directions
+from kernsemble.kernels.directions import enough_directions, slicing_error, spread_directions
 from kernsemble.kernels.distances import l1_tile
 from kernsemble.kernels.ensemble import (
     Category,
@@ -68,7 +68,7 @@ class NoSlicesError(ValueError):
 def slices_of(
     kernel: Kernel,
     *,
-    n_slices: int = 512,
+    n_slices: int | None = None,
     random_state: int | np.random.Generator | None = None,
 ) -> "Slices":
     """Return the slices of a bound kernel.
@@ -79,8 +79,8 @@ def slices_of(
         Bound. Exact slices have `Stump`, `MiddleStump`, `Category` and `Constant`; sampled ones
         has `Perceptron` (exact on one column); multiples, sums, `.on(columns)`, `simplified` and
         `logic` have those of what they are made of.
-    n_slices : int, default=512
-        The number of directions for each perceptron kernel.
+    n_slices : int or None, default=None
+        The number of directions for each perceptron kernel; None: that of `enough_directions`.
     random_state : int, numpy.random.Generator or None, default=None
         Where directions come from.
 
@@ -104,7 +104,8 @@ def slices_of(
     >>> slices.positions(X).shape
     (2, 66)
     """
-    check_count("n_slices", n_slices)
+    if n_slices is not None:
+        check_count("n_slices", n_slices)
     if kernel.n_features is None:
         raise UnboundKernelError.of(kernel)
     return _sliced(kernel, n_slices, np.random.default_rng(random_state))
@@ -255,7 +256,7 @@ def _joined(columns: Sequence[IntArray]) -> IntArray:
 
 
 @singledispatch
-def _sliced(kernel: Kernel, n_slices: int, rng: np.random.Generator) -> Slices:  # noqa: ARG001
+def _sliced(kernel: Kernel, n_slices: int | None, rng: np.random.Generator) -> Slices:  # noqa: ARG001
     raise NoSlicesError.of(kernel)
 
 
@@ -266,8 +267,10 @@ def _of_stumps(kernel: DistanceEnsemble[Any], *_: object) -> Slices:
 
 
 @_sliced.register
-def _of_perceptrons(kernel: Perceptron, n_slices: int, rng: np.random.Generator) -> Slices:
-    directions = spread_directions(n_slices, kernel.hypotheses.n_features, rng)
+def _of_perceptrons(kernel: Perceptron, n_slices: int | None, rng: np.random.Generator) -> Slices:
+    n_features = kernel.hypotheses.n_features
+    n = enough_directions(n_features) if n_slices is None else n_slices
+    directions = spread_directions(n, n_features, rng)
     part = Directions(kernel, directions, error=slicing_error(directions))
     return Slices(ordered=(part,), constant=kernel.delta)
 
@@ -283,7 +286,7 @@ def _of_constant(kernel: Constant, *_: object) -> Slices:
 
 
 @_sliced.register
-def _of_sum(kernel: Sum, n_slices: int, rng: np.random.Generator) -> Slices:
+def _of_sum(kernel: Sum, n_slices: int | None, rng: np.random.Generator) -> Slices:
     parts = [_sliced(part, n_slices, rng) for part in kernel.parts]
     return Slices(
         tuple(chain.from_iterable(part.ordered for part in parts)),
@@ -293,22 +296,22 @@ def _of_sum(kernel: Sum, n_slices: int, rng: np.random.Generator) -> Slices:
 
 
 @_sliced.register
-def _of_multiple(kernel: Scaled, n_slices: int, rng: np.random.Generator) -> Slices:
+def _of_multiple(kernel: Scaled, n_slices: int | None, rng: np.random.Generator) -> Slices:
     return _sliced(kernel.kernel, n_slices, rng).scaled(kernel.factor)
 
 
 @_sliced.register
-def _of_columns(kernel: OnColumns, n_slices: int, rng: np.random.Generator) -> Slices:
+def _of_columns(kernel: OnColumns, n_slices: int | None, rng: np.random.Generator) -> Slices:
     return _sliced(kernel.kernel, n_slices, rng).on(kernel)
 
 
 @_sliced.register
-def _of_simplified(kernel: Simplified, n_slices: int, rng: np.random.Generator) -> Slices:
+def _of_simplified(kernel: Simplified, n_slices: int | None, rng: np.random.Generator) -> Slices:
     return replace(_sliced(kernel.kernel, n_slices, rng), constant=0.0)
 
 
 @_sliced.register
-def _of_logic(kernel: Logic, n_slices: int, rng: np.random.Generator) -> Slices:
+def _of_logic(kernel: Logic, n_slices: int | None, rng: np.random.Generator) -> Slices:
     inner = _sliced(kernel.kernel, n_slices, rng)
     return replace(inner, constant=inner.constant + kernel.kernel.delta).scaled(0.25)
 

@@ -44,7 +44,7 @@ class AdditiveMachine(BaseEstimator):
     solver: Solver
     loss: Any
     max_levels: int
-    n_slices: int
+    n_slices: int | None
     n_grids: int
     tol: float
     max_iter: int | None
@@ -58,7 +58,8 @@ class AdditiveMachine(BaseEstimator):
 
     def _check_tables(self) -> None:
         check_count("max_levels", self.max_levels, 2)
-        check_count("n_slices", self.n_slices)
+        if self.n_slices is not None:
+            check_count("n_slices", self.n_slices)
         check_count("n_grids", self.n_grids)
 
     def _kernels(self) -> list[str | Kernel]:

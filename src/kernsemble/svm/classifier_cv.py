@@ -139,7 +139,7 @@ class InfiniteEnsembleClassifierCV(Selection, InfiniteEnsembleClassifier):
         solver: Solver = "auto",
         loss: LossOfClasses = "hinge",
         max_levels: int = 256,
-        n_slices: int = 512,
+        n_slices: int | None = None,
         n_grids: int = 512,
     ) -> None:
         self.kernel = kernel  # type: ignore[assignment]

@@ -126,17 +126,16 @@ class CrossValidation:
         )
 
     def _solve_tables(self, tabulation: Tabulation, problem: Problem, task: Task) -> list[Fold]:
-        folds = solve_additive_folds(
+        numbers = count()
+        return solve_additive_folds(
             tabulation.tables,
             loss_of(self.loss, problem),
             self.Cs,
             [split.held_out for split in self.splits],
             tol=self.tol,
             max_iter=MOST_STEPS if self.max_iter is None else self.max_iter,
+            on_solved=lambda: task.note("problem", next(numbers)),
         )
-        for number in range(self.n_problems):
-            task.note("problem", number)
-        return folds
 
     def tell_how_they_ended(self) -> None:
         """Warn if machines were stopped before they were done."""

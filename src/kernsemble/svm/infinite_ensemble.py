@@ -88,8 +88,9 @@ class InfiniteEnsembleClassifier(ClassifierMixin, Machine):
     max_levels : int, default=256
         The additive solver rounds numbers to at most so many levels a column (up to 65,535);
         a column with fewer values is left as it is.
-    n_slices : int, default=512
-        In how many directions the additive solver looks for perceptrons.
+    n_slices : int or None, default=None
+        In how many directions the additive solver looks for perceptrons; None: in 26 for each
+        feature, but at least in 512 and at most in 2,048.
     n_grids : int, default=512
         Into the cells of how many random grids, which are leaves of trees, the additive solver puts
         rows for each `Laplacian` or `DecisionTree`.
@@ -166,7 +167,7 @@ class InfiniteEnsembleClassifier(ClassifierMixin, Machine):
         solver: Solver = "auto",
         loss: LossOfClasses = "hinge",
         max_levels: int = 256,
-        n_slices: int = 512,
+        n_slices: int | None = None,
         n_grids: int = 512,
         random_state: Any = None,
     ) -> None:

@@ -84,7 +84,7 @@ class InfiniteEnsembleRegressor(RegressorMixin, Machine):
         solver: Solver = "auto",
         loss: LossOfNumbers = "epsilon_insensitive",
         max_levels: int = 256,
-        n_slices: int = 512,
+        n_slices: int | None = None,
         n_grids: int = 512,
         random_state: Any = None,
     ) -> None:

@@ -101,7 +101,7 @@ class InfiniteEnsembleRegressorCV(Selection, InfiniteEnsembleRegressor):
         solver: Solver = "auto",
         loss: LossOfNumbers = "epsilon_insensitive",
         max_levels: int = 256,
-        n_slices: int = 512,
+        n_slices: int | None = None,
         n_grids: int = 512,
     ) -> None:
         self.kernel = kernel  # type: ignore[assignment]

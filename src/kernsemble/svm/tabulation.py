@@ -29,6 +29,7 @@ from kernsemble.svm.problem import Problem
 from kernsemble.svm.scaling import FeatureScaling, Kind
 from kernsemble.svm.shapes import ShapeTables, Views
 
+BYTES_A_CODE = 2  # by columns, and by rows
 WEIGHT_OF_MISSING = 2.0  # of "is missing": half of it and its negation are at the distance 1
 
 
@@ -43,7 +44,7 @@ class Sample:
     counts: FloatArray
     is_category: BoolArray
     max_levels: int
-    n_slices: int
+    n_slices: int | None
     n_grids: int
     seed: int
     budget: Budget
@@ -140,6 +141,12 @@ class Sliced(Block):
             slices = slices_of(kernel, n_slices=sample.n_slices, random_state=rng)
         except NoSlicesError as error:
             raise _no_tables(error) from error
+        n = len(sample.X)
+        sample.budget.demand(
+            BYTES_A_CODE * n * slices.n_ordered,
+            f"the codes of {n:,} rows in {slices.n_ordered:,} columns and directions take",
+            "give a smaller n_slices, fit fewer rows",
+        )
         views = Views(scaling, slices, sample.is_category)
         levels, codes = _levels(sample, views)
         return cls(codes, views, levels)

@@ -4,7 +4,7 @@ A fold holds rows out by strengths of zero, so nothing is copied and the decisio
 held-out rows come with the others. Along C every problem starts from the solution before it.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from threading import Event
 
@@ -64,6 +64,7 @@ def solve_additive_folds(
     max_iter: int = 500,
     method: Method = "auto",
     watch: Watch | None = None,
+    on_solved: Callable[[], None] | None = None,
     seed: int = 0,
 ) -> list[Fold]:
     """Return for each set of held-out rows what the other rows say of them, at every C.
@@ -76,6 +77,8 @@ def solve_additive_folds(
         The rows that each fold leaves out.
     watch : callable, optional
         Called as ``watch(n_iter, gap)`` by every fold, from its thread; what it raises ends all.
+    on_solved : callable, optional
+        Called without arguments after each C of each fold, from its thread.
 
     Notes
     -----
@@ -104,7 +107,11 @@ def solve_additive_folds(
             watch=look,
             seed=seed,
         )
-        found = [(each.decisions[rows], each.n_iter, each.status) for each in path]
+        found = []
+        for each in path:
+            found.append((each.decisions[rows], each.n_iter, each.status))
+            if on_solved is not None:
+                on_solved()
         decisions, n_iter, statuses = zip(*found, strict=True)
         return Fold(np.array(decisions), np.array(n_iter), statuses)
 

@@ -24,9 +24,10 @@ from kernsemble.solvers.result import Status
 EASY_STRENGTH = 2.0  # C times the mean squared norm of a row
 GROWTH = 2.0  # of strengths, or fall of widths, between stages
 LOOSE = 1e-2  # the relative gap at which a stage is left for the next
-TIGHTNESS = 0.3  # of the duality gap, that a rounded problem may contribute
+TIGHTNESS = 0.1  # of the duality gap, that a rounded problem may contribute
 SMALLEST_WIDTH = 1e-8  # of the spread of the targets
 STEPS_A_STAGE = 40  # more: the width fell too fast
+MOST_IDLE_STAGES = 50  # more: the smallest width, where rounding is all that is left
 STARTING_WIDTH = 1.0  # of the spread, from a solution for the same strengths
 
 Watch = Callable[[int, float], None]
@@ -161,7 +162,8 @@ class KinkedRun(Run):
         self.best_z, self.best_bias, self.best_beta = self.z, self.bias, self.center
 
     def advance(self) -> None:
-        while True:
+        n_idle = 0  # stages in a row that took no step
+        while n_idle < MOST_IDLE_STAGES:
             point, n_before = self.point(), self.n_iter
             while not self.has_ended(point):
                 if point.gap <= TIGHTNESS * self.gap:
@@ -174,8 +176,9 @@ class KinkedRun(Run):
                 if not self.took_step(point, relative(self.primal - self.dual, self.primal)):
                     return
             else:
-                self.status = Status.CONVERGED
-                return
+                break
+            n_idle = n_idle + 1 if self.n_iter == n_before else 0
+        self.status = Status.CONVERGED  # or as near as rounding lets it come
 
     def point(self) -> Point:
         """Return where the run stands with the width of this stage."""
