@@ -21,8 +21,8 @@ from kernsemble._typing import BoolArray, FloatArray, IntArray
 from kernsemble.solvers.additive.levels import Levels, code_type
 
 ROWS_A_TASK = 32_768
-ROWS_EVALUATED_A_TASK = 4_096
-ROWS_IN_CACHE = 1_024
+ROWS_EVALUATED_A_TASK = 2_048
+ROWS_IN_CACHE = 512
 BUCKETS_A_NUMBER = 4
 
 
@@ -235,15 +235,15 @@ def _encode(X: FloatArray, columns: Columns, search: Search, codes: IntArray) ->
         n = min(ROWS_IN_CACHE, len(X) - first)
         for d in range(len(columns.n_ordered)):
             row = codes[d, first : first + n]
-            for t in range(n):
-                x[t] = X[first + t, d]
+            column = X[first : first + n, d]
             if columns.is_category[d]:
                 n_categories = columns.offsets[d + 1] - columns.offsets[d] - 1
-                _place_categories(n_categories, n, x, place)
+                _place_categories(column, n_categories, x, place)
             else:
+                x[:n] = column
                 _search(search, d, n, x, place)
             for t in range(n):
-                row[t] = columns.absent[d] if np.isnan(x[t]) else place[t]
+                row[t] = columns.absent[d] if np.isnan(column[t]) else place[t]
 
 
 @jit
@@ -291,14 +291,14 @@ def _add_tables(
         n = min(ROWS_IN_CACHE, len(X) - first)
         for d in range(len(columns.n_ordered)):
             start, stop = columns.offsets[d], columns.offsets[d + 1]
-            values = columns.values[start:stop]
-            for t in range(n):
-                x[t] = X[first + t, d]
+            values, column = columns.values[start:stop], X[first : first + n, d]
             if columns.is_category[d]:
-                _place_categories(stop - start - 1, n, x, place)
+                _place_categories(column, stop - start - 1, x, place)
             else:
+                has_missing = _keep_within(column, values[0], values[columns.n_ordered[d] - 1], x)
                 _search(search, d, n, x, place)
-                _keep_within(values, columns.n_ordered[d] - 1, columns.absent[d], n, x, place)
+                if has_missing:
+                    _place_missing(column, values, columns.absent[d], x, place)
             for machine in range(len(heights)):
                 height, slope = heights[machine, start:stop], slopes[machine, start:stop]
                 mine = sums[machine, first : first + n]
@@ -308,20 +308,29 @@ def _add_tables(
 
 
 @jit
-def _place_categories(n_categories: int, n: int, x: FloatArray, place: IntArray) -> None:
-    """Write the level of each category, 0 for unknown ones, and move it to its value, 0."""
-    for t in range(n):
-        place[t] = int(x[t]) + 1 if 0.0 <= x[t] < n_categories else 0
+def _place_categories(
+    column: FloatArray, n_categories: int, x: FloatArray, place: IntArray
+) -> None:
+    """Write the level of each category, 0 for unknown ones, and where all levels are, at 0."""
+    for t in range(len(column)):
+        place[t] = int(column[t]) + 1 if 0.0 <= column[t] < n_categories else 0
         x[t] = 0.0
 
 
 @jit
-def _keep_within(
-    values: FloatArray, last: int, absent: int, n: int, x: FloatArray, place: IntArray
+def _keep_within(column: FloatArray, lowest: float, highest: float, x: FloatArray) -> bool:
+    """Write numbers, those beyond the ends moved there, and tell whether one is missing."""
+    has_missing = False
+    for t in range(len(column)):
+        has_missing |= np.isnan(column[t])
+        x[t] = min(max(column[t], lowest), highest)
+    return has_missing
+
+
+@jit
+def _place_missing(
+    column: FloatArray, values: FloatArray, absent: int, x: FloatArray, place: IntArray
 ) -> None:
-    """Move numbers beyond the values of a column to the ends, and missing ones to their level."""
-    lowest, highest = values[0], values[last]
-    for t in range(n):
-        is_missing = np.isnan(x[t])
-        place[t] = absent if is_missing else place[t]
-        x[t] = values[absent] if is_missing else min(max(x[t], lowest), highest)
+    for t in range(len(column)):
+        if np.isnan(column[t]):
+            place[t], x[t] = absent, values[absent]
