@@ -58,7 +58,8 @@ class Columns:
 
     def with_missing(self, X: Rows, kernels: Sequence[Kernel], solver: str) -> Rows:
         """Return rows in which every missing value has a hypothesis, zero where no kernel looks."""
-        if not holds_missing(X):
+        is_free = solver != "exact" and all(map(knows_missing, kernels))
+        if is_free or not holds_missing(X):
             return X
         is_seen = np.zeros(X.shape[1], dtype=bool)
         for leaf in chain.from_iterable(map(leaves, kernels)):
