@@ -242,7 +242,7 @@ def draw(points: dict[str, list[tuple[int, float]]], place: str) -> None:
     """Draw time against rows."""
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(7.0, 4.5), layout="constrained")
+    figure, axes = plt.subplots(figsize=(8.0, 4.5), layout="constrained")
     ours = ("stumps", "perceptrons", "trees")
     for name, reached in points.items():
         style = {"linewidth": 2.5} if name in ours else {"linewidth": 1.2, "linestyle": "--"}
@@ -250,7 +250,7 @@ def draw(points: dict[str, list[tuple[int, float]]], place: str) -> None:
     axes.set(xscale="log", yscale="log", xlabel="rows (threenorm, 20 features)", ylabel="seconds")
     axes.set_title("Time to fit with two cores; solid: kernsemble")
     axes.grid(alpha=0.3)
-    axes.legend(fontsize="small")
+    figure.legend(loc="outside right upper", fontsize="small")
     figure.savefig(place, dpi=110)
 
 
