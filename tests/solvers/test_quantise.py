@@ -168,7 +168,8 @@ def test_tables_of_several_machines_are_evaluated_at_once_with_steps_or_without(
     levels, codes = quantise(NORMAL, max_levels=20)
     tables = [rng.normal(size=(3, each.n_levels)) for each in levels]
     is_stepped = np.arange(len(levels)) % 2 == 0
-    found = look_up.Evaluator.of(levels, tables, is_stepped)(NORMAL)
+    found = np.zeros((3, len(NORMAL)))
+    look_up.Evaluator.of(levels, tables, is_stepped).add_to(found, NORMAL)
     for machine in range(3):
         straight, stepped = (
             [table[machine] * chosen for table, chosen in zip(tables, which, strict=True)]

@@ -23,7 +23,7 @@ class FittedBlock(Value, ABC):
 
     @abstractmethod
     def add_to(self, values: FloatArray, X: FloatArray) -> None:
-        """Add what the tables say of rows to the values of machines (columns)."""
+        """Add what the tables say of rows (columns) to the values of machines (rows)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,10 +35,10 @@ class FittedTables(Value):
 
     def values(self, X: FloatArray) -> FloatArray:
         """Return the value of every machine (columns) at every row."""
-        values = np.tile(self.intercept, (len(X), 1))
+        values = np.repeat(self.intercept[:, np.newaxis], len(X), axis=1)
         for block in self.blocks:
             block.add_to(values, X)
-        return values
+        return values.T
 
 
 @dataclass(frozen=True, eq=False)

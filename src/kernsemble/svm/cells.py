@@ -46,7 +46,7 @@ class CellTables(FittedBlock):
         for start in range(0, len(X), height):
             span = slice(start, start + height)
             cells = self.grids.cells(self.scaling.transform(X[span]))
-            _add_heights(cells, self.grids.first, self.heights, values[span])
+            _add_heights(cells, self.grids.first, self.heights, values[:, span])
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,4 +101,4 @@ def _add_heights(cells: IntArray, first: IntArray, heights: FloatArray, values: 
         for p in range(cells.shape[1]):
             if cells[i, p] >= 0:
                 for machine in range(len(heights)):
-                    values[i, machine] += heights[machine, first[p] + cells[i, p]]
+                    values[machine, i] += heights[machine, first[p] + cells[i, p]]

@@ -110,11 +110,11 @@ class ShapeTables(FittedBlock):
     heights: tuple[FloatArray, ...]
 
     @cached_property
-    def _evaluate(self) -> Evaluator:
+    def _evaluator(self) -> Evaluator:
         return Evaluator.of(self.levels, self.heights, self.views.is_stepped)
 
     def add_to(self, values: FloatArray, X: FloatArray) -> None:
         height = max(NUMBERS_AT_ONCE // len(self.levels), 1)
         for start in range(0, len(X), height):
             span = slice(start, start + height)
-            values[span] += self._evaluate(self.views(X[span])).T
+            self._evaluator.add_to(values[:, span], self.views(X[span]))

@@ -36,7 +36,9 @@ def encode(X: FloatArray, levels: Sequence[Levels]) -> IntArray:
 
 def evaluate(X: FloatArray, levels: Sequence[Levels], tables: Sequence[FloatArray]) -> FloatArray:
     r"""Return :math:`\sum_d g_d(x_d)` of rows, interpolated between levels."""
-    return Evaluator.of(levels, tables)(X)[0]
+    sums = np.zeros((1, len(X)))
+    Evaluator.of(levels, tables).add_to(sums, X)
+    return sums[0]
 
 
 def blocks(n: int, height: int) -> list[slice]:
@@ -165,9 +167,8 @@ class Evaluator(NamedTuple):
         ]
         return cls(columns, Search.of(numbers), heights, _slopes(columns, heights, steps))
 
-    def __call__(self, X: FloatArray) -> FloatArray:
-        """Return the sums, of shape (n_machines, n), with threads over blocks of rows."""
-        sums = np.zeros((len(self.heights), len(X)))
+    def add_to(self, sums: FloatArray, X: FloatArray) -> None:
+        """Add the sums of rows to those of machines, (n_machines, n), with threads over rows."""
 
         def work(rows: slice) -> None:
             _add_tables(
@@ -175,7 +176,6 @@ class Evaluator(NamedTuple):
             )
 
         run(work, blocks(len(X), ROWS_EVALUATED_A_TASK))
-        return sums
 
 
 def _slopes(columns: Columns, heights: FloatArray, is_stepped: BoolArray) -> FloatArray:
