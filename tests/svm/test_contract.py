@@ -34,7 +34,9 @@ ESTIMATORS = [
     InfiniteEnsembleClassifier(
         Laplacian(), solver="additive", loss="logistic", n_grids=8, tol=TIGHT
     ),
-    InfiniteEnsembleClassifierCV(solver="additive", Cs=(0.1, 1.0), cv=3, tol=1e-14),
+    InfiniteEnsembleClassifierCV(
+        solver="additive", loss="squared_hinge", Cs=(0.1, 1.0), cv=3, tol=1e-14
+    ),
     InfiniteEnsembleClassifierCV(
         loss="logistic", Cs=(0.1, 1.0), cv=3, multiclass="one-vs-rest", tol=TIGHT
     ),
