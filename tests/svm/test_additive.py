@@ -26,6 +26,7 @@ from kernsemble.kernels import (
     Perceptron,
     Stump,
 )
+from kernsemble.kernels.directions import enough_directions
 from kernsemble.kernels.slices import NoSlicesError
 from kernsemble.svm import (
     InfiniteEnsembleClassifier,
@@ -315,3 +316,21 @@ def test_numbers_are_chosen_alike():
     assert one.best_params_ == other.best_params_
     assert one.best_score_ == pytest.approx(other.best_score_, abs=1e-4)
     assert (one.C_, one.epsilon_) == pytest.approx((other.C_, other.epsilon_))
+
+
+def test_directions_that_do_not_fit_are_refused_before_they_are_drawn_up():
+    with pytest.raises(MemoryError, match=r"in 4,096 directions take .* smaller n_slices"):
+        additive(kernel="perceptron", n_slices=4_096, cache_size=0.1).fit(X, y)
+    additive(kernel="stump", cache_size=1e-6).fit(X, y)
+
+
+def test_the_number_of_directions_grows_with_that_of_features():
+    assert [enough_directions(n) for n in (1, 20, 57, 500)] == [512, 520, 1_482, 2_048]
+    machine = additive(kernel="perceptron", random_state=0).fit(X[:30], y[:30])
+    assert len(machine.tables_.blocks[0].levels) == enough_directions(X.shape[1])
+
+
+def test_steps_that_were_not_enough_are_counted_in_the_warning(monkeypatch):
+    monkeypatch.setattr(additive_machine, "MOST_STEPS", 1)
+    with pytest.warns(ConvergenceWarning, match="max_iter = 1 was reached at relative"):
+        additive(C=5.0).fit(X, y)

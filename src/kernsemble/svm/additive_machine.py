@@ -122,13 +122,13 @@ class AdditiveMachine(BaseEstimator):
             problem, tables = problems[place], tabulation.tables
             rows = problem.rows
             if len(rows) < FEW * tables.n_rows and not self.warm_start:
-                tables = replace(tables, codes=np.ascontiguousarray(tables.codes[:, rows]))
+                tables = replace(tables, codes=tables.codes_of(rows))
                 problem = problem.among(rows)
             return solve_additive(
                 replace(tables, has_threads=is_single),
                 loss_of(self.loss, problem).times(self.C_ / penalty_unit(self.loss, problem)),
                 tol=self.tol,
-                max_iter=MOST_STEPS if self.max_iter is None else self.max_iter,
+                max_iter=step_limit(self.max_iter),
                 start=starts[place],
                 watch=watch,
             )
@@ -160,8 +160,8 @@ class AdditiveMachine(BaseEstimator):
         if any(each.status is Status.STOPPED for each in solutions):
             gap = max(each.gap for each in solutions)
             warnings.warn(
-                f"max_iter = {self.max_iter} was reached at relative duality gap {gap:.2g}, "
-                f"tol = {self.tol}: {Status.STOPPED.value}",
+                f"max_iter = {step_limit(self.max_iter)} was reached at relative duality gap "
+                f"{gap:.2g}, tol = {self.tol}: {Status.STOPPED.value}",
                 ConvergenceWarning,
                 stacklevel=3,
             )
@@ -183,6 +183,11 @@ class AdditiveMachine(BaseEstimator):
             AdditiveSolution.to_start_from(**{name: last[name][k] for name in last})
             for k in range(n_machines)
         ]
+
+
+def step_limit(max_iter: int | None) -> int:
+    """Return how many steps a machine on tables may take."""
+    return MOST_STEPS if max_iter is None else max_iter
 
 
 def _name(kernel: object) -> str | None:

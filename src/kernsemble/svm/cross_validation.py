@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from kernsemble._typing import FloatArray, IntArray, Rows
 from kernsemble.solvers import Fold, Status, solve_folds
 from kernsemble.solvers.additive import solve_additive_folds
-from kernsemble.svm.additive_machine import MOST_STEPS
+from kernsemble.svm.additive_machine import step_limit
 from kernsemble.svm.calibration import Calibration
 from kernsemble.svm.comparison import Comparison
 from kernsemble.svm.losses import loss_of
@@ -133,7 +133,7 @@ class CrossValidation:
             self.Cs,
             [split.held_out for split in self.splits],
             tol=self.tol,
-            max_iter=MOST_STEPS if self.max_iter is None else self.max_iter,
+            max_iter=step_limit(self.max_iter),
             on_solved=lambda: task.note("problem", next(numbers)),
         )
 
@@ -142,8 +142,9 @@ class CrossValidation:
         n_stopped = self.endings.count(Status.STOPPED)
         if n_stopped:
             warnings.warn(
-                f"max_iter = {self.max_iter} was reached by {n_stopped} of {len(self.endings)} "
-                f"machines of the cross-validation, tol = {self.tol}: {Status.STOPPED.value}",
+                f"max_iter = {step_limit(self.max_iter)} was reached by {n_stopped} of "
+                f"{len(self.endings)} machines of the cross-validation, tol = {self.tol}: "
+                f"{Status.STOPPED.value}",
                 ConvergenceWarning,
                 stacklevel=2,
             )

@@ -141,10 +141,10 @@ class Sliced(Block):
             slices = slices_of(kernel, n_slices=sample.n_slices, random_state=rng)
         except NoSlicesError as error:
             raise _no_tables(error) from error
-        n = len(sample.X)
+        n, n_directions = len(sample.X), int((slices.columns < 0).sum())
         sample.budget.demand(
-            BYTES_A_CODE * n * slices.n_ordered,
-            f"the codes of {n:,} rows in {slices.n_ordered:,} columns and directions take",
+            BYTES_A_CODE * n * n_directions,
+            f"the codes of {n:,} rows in {n_directions:,} directions take",
             "give a smaller n_slices, fit fewer rows",
         )
         views = Views(scaling, slices, sample.is_category)
