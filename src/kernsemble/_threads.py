@@ -63,6 +63,11 @@ def run(
     return results
 
 
+def blocks(n: int, height: int) -> list[slice]:
+    """Return the rows of each task, whatever the number of threads."""
+    return [slice(first, min(first + height, n)) for first in range(0, n, height)]
+
+
 class _IsWorker(local):
     here = False
 

@@ -22,7 +22,7 @@ from scipy.special import gammaincinv
 
 from kernsemble._arguments import check_count
 from kernsemble._jit import jit
-from kernsemble._threads import run
+from kernsemble._threads import blocks, run
 from kernsemble._typing import Array, FloatArray, IntArray, Rows
 from kernsemble._value import Value
 from kernsemble.exceptions import UnboundKernelError
@@ -178,8 +178,7 @@ class Grids(Value):
                 columns, density, self.shift, self.mixers, self.known, self.first, cells[span]
             )
 
-        starts = range(0, len(cells), ROWS_A_TASK)
-        run(work, [slice(start, start + ROWS_A_TASK) for start in starts])
+        run(work, blocks(len(cells), ROWS_A_TASK))
         return cells
 
     def kernel(self, X: ArrayLike, Y: ArrayLike | None = None) -> FloatArray:

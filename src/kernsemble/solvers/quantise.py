@@ -15,14 +15,13 @@ import numpy as np
 
 from kernsemble._arguments import check_count
 from kernsemble._jit import jit
-from kernsemble._threads import run
+from kernsemble._threads import blocks, run
 from kernsemble._typing import BoolArray, FloatArray, IntArray
 from kernsemble.solvers.additive.levels import MOST_LEVELS, Levels, code_type
 from kernsemble.solvers.additive.look_up import (
     ROWS_A_TASK,
     Encoder,
     Evaluator,
-    blocks,
     encode,
     evaluate,
 )

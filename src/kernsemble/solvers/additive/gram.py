@@ -75,7 +75,8 @@ def solve_by_rows(
     """
     tables, root = products.tables, np.sqrt(weight)
     codes = tables.codes_of(rows)
-    matrix = products.among(rows) * np.outer(root, root)
+    matrix = products.among(rows) * root
+    matrix *= root[:, np.newaxis]
     images = tables.at_rows(tables.levels_of(right), codes), np.ones(len(rows))
     sides = np.column_stack([root * image for image in images])
     u, lift = (root[:, np.newaxis] * solve_definite(matrix, matrix.diagonal() + 1.0, sides)).T

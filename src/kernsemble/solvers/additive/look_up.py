@@ -16,7 +16,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from kernsemble._jit import jit
-from kernsemble._threads import run
+from kernsemble._threads import blocks, run
 from kernsemble._typing import BoolArray, FloatArray, IntArray
 from kernsemble.solvers.additive.levels import Levels, code_type
 
@@ -39,11 +39,6 @@ def evaluate(X: FloatArray, levels: Sequence[Levels], tables: Sequence[FloatArra
     sums = np.zeros((1, len(X)))
     Evaluator.of(levels, tables).add_to(sums, X)
     return sums[0]
-
-
-def blocks(n: int, height: int) -> list[slice]:
-    """Return the rows of each task, whatever the number of threads."""
-    return [slice(first, min(first + height, n)) for first in range(0, n, height)]
 
 
 class Columns(NamedTuple):

@@ -200,6 +200,7 @@ class KinkedRun(Run):
         f, bias = self.tables.at_rows(self.tables.levels_of(self.best_z)), self.best_bias
         if not self.loss.tells_bias(self.best_beta):
             bias = self.loss.best_bias(f)
+            self.primal = 0.5 * inner(self.best_z, self.best_z) + self.loss.total(f + bias)
         return self.summary(self.best_z, bias, f + bias, self.best_beta, self.primal, self.dual)
 
 

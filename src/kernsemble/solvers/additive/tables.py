@@ -26,7 +26,7 @@ from typing import Self, TypeVar
 import numpy as np
 
 from kernsemble._jit import jit
-from kernsemble._threads import run
+from kernsemble._threads import blocks, run
 from kernsemble._typing import FloatArray, IntArray
 
 Task = TypeVar("Task")
@@ -132,12 +132,11 @@ class Tables:
         codes = self.codes if codes is None else codes
         n = codes.shape[1]
         out = np.zeros(n)
-        tasks = [slice(first, min(first + ROWS_A_TASK, n)) for first in range(0, n, ROWS_A_TASK)]
 
         def work(rows: slice) -> None:
             _look_up(codes[:, rows], self.offsets, g, out[rows])
 
-        self.share(work, tasks, codes.size)
+        self.share(work, blocks(n, ROWS_A_TASK), codes.size)
         return out
 
     def sums(self, values: FloatArray, codes: IntArray | None = None) -> FloatArray:
