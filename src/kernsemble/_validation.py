@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.utils import check_array
+from sklearn.utils.multiclass import check_classification_targets
 
 from kernsemble._typing import Array, FloatArray, IntArray, Rows
 
@@ -80,6 +81,21 @@ def as_table(X: Any, name: str = "X") -> Any:
     if column_names(X) is not None:
         return X
     return check_array(X, accept_sparse="csr", dtype=None, ensure_all_finite=False, input_name=name)
+
+
+def read_classes(y: Any) -> tuple[Array, IntArray]:
+    """Return the classes in order, and of each row the place of its class among them."""
+    check_classification_targets(y)
+    classes, codes = np.unique(y, return_inverse=True)
+    return classes, codes
+
+
+def refuse_one_class(classes: Array) -> None:
+    """Demand at least two classes."""
+    if len(classes) < 2:
+        raise ValueError(
+            f"y holds one class only, {classes.tolist()[0]!r}: give examples of two or more"
+        )
 
 
 def read_weights(

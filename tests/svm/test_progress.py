@@ -12,12 +12,12 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.datasets import load_iris
 from sklearn.model_selection import GridSearchCV
 
+from kernsemble import _progress
 from kernsemble.svm import (
     InfiniteEnsembleClassifier,
     InfiniteEnsembleClassifierCV,
     InfiniteEnsembleRegressor,
     InfiniteEnsembleRegressorCV,
-    progress,
 )
 
 X, y = load_iris(return_X_y=True)
@@ -120,7 +120,7 @@ def test_scores_can_be_monitored():
 
 def test_without_callbacks_in_scikit_learn_a_fit_tells_nothing(monkeypatch):
     monkeypatch.setitem(sys.modules, "sklearn.callback", None)
-    spec = importlib.util.spec_from_file_location("progress_before_1_9", progress.__file__)
+    spec = importlib.util.spec_from_file_location("progress_before_1_9", _progress.__file__)
     before = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(before)
 

@@ -17,13 +17,13 @@ from sklearn.model_selection import (
     TimeSeriesSplit,
 )
 
+from kernsemble._splits import read_splits
 from kernsemble.datasets import make_threenorm
 from kernsemble.kernels import Exponential, Laplacian, Perceptron, Stump
 from kernsemble.solvers import solve_folds
 from kernsemble.svm import racing
 from kernsemble.svm.racing import Candidate, Round, contestants, plan_rounds, race
 from kernsemble.svm.scaling import FeatureScaling
-from kernsemble.svm.splits import read_splits
 
 NAMES = [Candidate(Laplacian(float(number + 1)), "rank") for number in range(18)]
 ANY_ROUND = Round(np.arange(4), (), n_stay=1)

@@ -268,11 +268,15 @@ def _ends(smallest: float, largest: float, margin: float) -> tuple[float, float]
     return first, last
 
 
-def _midpoints(values: FloatArray) -> FloatArray:
-    levels = np.unique(values)
-    lower, upper = levels[:-1], levels[1:]
+def middles(lower: FloatArray, upper: FloatArray) -> FloatArray:
+    """Return thresholds halfway between values, so that only the upper ones are above them."""
     middle = 0.5 * lower + 0.5 * upper
     return np.where(middle < upper, middle, lower)  # neighbouring floats have no middle
+
+
+def _midpoints(values: FloatArray) -> FloatArray:
+    levels = np.unique(values)
+    return middles(levels[:-1], levels[1:])
 
 
 def _columns(X: Rows) -> Iterator[FloatArray]:

@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from kernsemble._arguments import check_count
+from kernsemble._progress import Task
 from kernsemble._typing import FloatArray, Rows
 from kernsemble.kernels import Kernel
 from kernsemble.solvers import Status
@@ -23,7 +24,6 @@ from kernsemble.svm.losses import KINKED, Solver, loss_of, penalty_unit
 from kernsemble.svm.memory import Budget
 from kernsemble.svm.mixed import MixedTable
 from kernsemble.svm.problem import Problem
-from kernsemble.svm.progress import Task
 from kernsemble.svm.solving import solve_each
 from kernsemble.svm.tabulation import Sample, Tabulation, has_tables
 

@@ -8,21 +8,21 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.metaestimators import available_if
 
+from kernsemble._choice import share_right
+from kernsemble._progress import Task, with_callbacks
+from kernsemble._splits import check_classes, read_splits
 from kernsemble._typing import FloatArray, IntArray
 from kernsemble.kernels import Kernel
 from kernsemble.svm.calibration import Calibration, Kind as CurveKind, check_calibration
 from kernsemble.svm.cross_validation import (
     ForeseenClasses,
     ForeseenProbabilities,
-    share_right,
 )
 from kernsemble.svm.infinite_ensemble import InfiniteEnsembleClassifier
 from kernsemble.svm.losses import LossOfClasses, Solver
 from kernsemble.svm.multiclass import Multiclass, Shape
-from kernsemble.svm.progress import Task, with_callbacks
 from kernsemble.svm.scaling import Kind
 from kernsemble.svm.selection import PAPERS_GRID, Selection, Variant
-from kernsemble.svm.splits import check_classes, read_splits
 
 
 def _tells_probabilities(machine: "InfiniteEnsembleClassifierCV") -> bool:

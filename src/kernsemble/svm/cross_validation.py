@@ -9,9 +9,12 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 
+from kernsemble._choice import Foreseen
+from kernsemble._progress import Task
+from kernsemble._splits import Split
 from kernsemble._typing import FloatArray, IntArray, Rows
 from kernsemble.solvers import Fold, Status, solve_folds
 from kernsemble.solvers.additive import solve_additive_folds
@@ -21,26 +24,21 @@ from kernsemble.svm.comparison import Comparison
 from kernsemble.svm.losses import loss_of
 from kernsemble.svm.multiclass import Reduction
 from kernsemble.svm.problem import Problem
-from kernsemble.svm.progress import Task
-from kernsemble.svm.splits import Split
 from kernsemble.svm.tabulation import Tabulation
 
 
-class ForeseenClasses(ClassifierMixin, BaseEstimator):
-    """What machines said of the classes of held-out rows, in the form that scorers ask."""
+class ForeseenClasses(Foreseen):
+    """What machines said of the classes of held-out rows."""
 
     def __init__(self, classes: Any, reduction: Reduction, values: FloatArray) -> None:
-        self.classes, self.reduction, self.values = classes, reduction, values
-        self.classes_ = classes
-
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:  # noqa: ARG002
-        return self
+        super().__init__(classes)
+        self.reduction, self.values = reduction, values
 
     def decision_function(self, X: ArrayLike) -> FloatArray:  # noqa: ARG002
         return self.reduction.decisions(self.values)
 
-    def predict(self, X: ArrayLike) -> Any:  # noqa: ARG002
-        return self.classes_[self.reduction.winners(self.values)]
+    def winners(self) -> IntArray:
+        return self.reduction.winners(self.values)
 
 
 class ForeseenProbabilities(ForeseenClasses):
@@ -48,13 +46,6 @@ class ForeseenProbabilities(ForeseenClasses):
 
     def predict_proba(self, X: ArrayLike) -> FloatArray:  # noqa: ARG002
         return Calibration.of_logits(self.reduction).probabilities(self.values)
-
-
-def share_right(
-    foreseen: ForeseenClasses, X: Rows, y: Any, sample_weight: FloatArray | None = None
-) -> float:
-    """Return scikit-learn's accuracy, without checks that take longer than small machines."""
-    return float(np.average(foreseen.predict(X) == y, weights=sample_weight))
 
 
 class ForeseenNumbers(RegressorMixin, BaseEstimator):

@@ -7,17 +7,16 @@ from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 from sklearn.utils import compute_sample_weight
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
 
+from kernsemble._progress import Task, with_callbacks
 from kernsemble._typing import FloatArray, IntArray, Rows
-from kernsemble._validation import read_weights
+from kernsemble._validation import read_classes, read_weights, refuse_one_class
 from kernsemble.kernels import Kernel
 from kernsemble.svm.calibration import Calibration
 from kernsemble.svm.losses import LossOfClasses, Solver
 from kernsemble.svm.machine import Machine
 from kernsemble.svm.multiclass import Multiclass, Shape, as_reduction, check_shape
 from kernsemble.svm.problem import Problem
-from kernsemble.svm.progress import Task, with_callbacks
 from kernsemble.svm.scaling import Kind
 
 
@@ -223,13 +222,8 @@ class InfiniteEnsembleClassifier(ClassifierMixin, Machine):
     ) -> tuple[Rows, IntArray, FloatArray, FloatArray]:
         """Return rows, class codes, how often rows count, and what multiplies their C."""
         X, y = self._read_rows(X, y)
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"y holds one class only, {self.classes_[:1].tolist()[0]!r}: give examples of two "
-                "or more"
-            )
+        self.classes_, codes = read_classes(y)
+        refuse_one_class(self.classes_)
         self.reduction_ = as_reduction(self.multiclass, len(self.classes_))
         counts = read_weights(sample_weight, X.shape[0])
         return X, codes, counts, counts * self._factors(y, codes, counts)

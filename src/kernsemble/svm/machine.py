@@ -12,6 +12,7 @@ from sklearn.utils import check_array, check_X_y
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kernsemble._arguments import check_count, check_positive
+from kernsemble._progress import CallbackSupportMixin, Task
 from kernsemble._typing import FloatArray, Rows
 from kernsemble._validation import as_table
 from kernsemble.solvers import Solution, Status, solve_dual
@@ -24,7 +25,6 @@ from kernsemble.svm.losses import check_solver
 from kernsemble.svm.memory import Budget
 from kernsemble.svm.mixed import MixedTable, is_mixed
 from kernsemble.svm.problem import Problem
-from kernsemble.svm.progress import CallbackSupportMixin, Task
 from kernsemble.svm.scaling import Kind
 from kernsemble.svm.solving import solve_each
 from kernsemble.svm.tabulation import Tabulation

@@ -13,11 +13,11 @@ from typing import Self
 
 import numpy as np
 
+from kernsemble._choice import comparable_means
+from kernsemble._splits import Split
 from kernsemble._typing import FloatArray, IntArray, Rows
 from kernsemble.kernels import Exponential, Kernel, Laplacian, Perceptron, Stump
 from kernsemble.svm.scaling import FeatureScaling, Kind
-from kernsemble.svm.splits import Split
-from kernsemble.svm.trial import comparable_means
 
 WIDTHS = (0.5, 1.0, 2.0, 4.0)  # gamma, in units of 1 over the mean distance
 MULTIPLES = tuple(2.0**power for power in range(-2, 7))  # of C = "scale"

@@ -7,15 +7,16 @@ from numpy.typing import ArrayLike
 from sklearn.metrics import get_scorer
 
 from kernsemble._arguments import check_not_negative
+from kernsemble._choice import as_grid
+from kernsemble._progress import Task, with_callbacks
+from kernsemble._splits import read_splits
 from kernsemble.kernels import Kernel
 from kernsemble.svm.cross_validation import ForeseenNumbers
 from kernsemble.svm.losses import LossOfNumbers, Solver
 from kernsemble.svm.problem import Problem, TargetScale
-from kernsemble.svm.progress import Task, with_callbacks
 from kernsemble.svm.regressor import InfiniteEnsembleRegressor
 from kernsemble.svm.scaling import Kind
-from kernsemble.svm.selection import Selection, Variant, as_grid
-from kernsemble.svm.splits import read_splits
+from kernsemble.svm.selection import Selection, Variant
 
 GRID = tuple(2.0**power for power in range(-11, 8, 2))
 

@@ -6,12 +6,14 @@ from itertools import count, product
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.stats import rankdata
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.metrics import get_scorer
 from sklearn.utils import check_random_state
 
 from kernsemble._arguments import check_positive
+from kernsemble._choice import as_grid, comparable_means, cross_validation_results
+from kernsemble._progress import Task
+from kernsemble._splits import Split
 from kernsemble._typing import FloatArray, Rows
 from kernsemble.svm.additive_machine import NO_RACE
 from kernsemble.svm.automatic import Contest, Grid
@@ -21,11 +23,9 @@ from kernsemble.svm.losses import penalty_unit
 from kernsemble.svm.machine import Machine
 from kernsemble.svm.memory import Budget
 from kernsemble.svm.problem import Problem
-from kernsemble.svm.progress import Task
 from kernsemble.svm.racing import contestants
-from kernsemble.svm.splits import Split
 from kernsemble.svm.tabulation import Sample, Tabulation
-from kernsemble.svm.trial import Trial, comparable_means, try_out
+from kernsemble.svm.trial import Trial, try_out
 
 PAPERS_GRID = tuple(2.0**power for power in range(-17, 4, 2))
 MULTIPLES_ON_TABLES = tuple(4.0**power for power in range(-2, 9))  # of C = "scale"
@@ -192,7 +192,10 @@ class Selection(Machine):
                 "score, or folds on which it is defined"
             )
         at, best = np.unravel_index(np.argmax(means.T), means.T.shape)
-        self.cv_results_ = _results(settings, [trial.Cs for trial in trials], scores)
+        params = [
+            {**each, "C": C} for each, trial in zip(settings, trials, strict=True) for C in trial.Cs
+        ]
+        self.cv_results_ = cross_validation_results(params, scores.reshape(len(params), -1))
         self.best_index_ = int(best * scores.shape[1] + at)
         self.best_params_ = self.cv_results_["params"][self.best_index_]
         self.best_score_ = float(means[best, at])
@@ -206,37 +209,3 @@ def as_list(name: str, choices: Any) -> list[Any]:
     if len(choices) == 0:
         raise ValueError(f"{name} = {choices!r}: give at least one")
     return list(choices)
-
-
-def as_grid(name: str, values: Any, check: Callable[[str, Any], None]) -> list[float]:
-    """Return the numbers to choose from, each once, the smallest first."""
-    if np.ndim(values) != 1 or len(values) == 0:
-        raise ValueError(f"{name} = {values!r}: give a list of at least one number")
-    for value in values:
-        check(name, value)
-    return sorted({float(value) for value in values})
-
-
-def _results(
-    settings: list[dict[str, Any]], Cs: list[Sequence[float]], scores: FloatArray
-) -> dict[str, Any]:
-    """Return all scores in the form of GridSearchCV, without times: a path has only one."""
-    flat = scores.reshape(-1, scores.shape[2])
-    params = [{**each, "C": C} for each, mine in zip(settings, Cs, strict=True) for C in mine]
-    return {
-        **{f"param_{name}": _masked([each[name] for each in params]) for name in params[0]},
-        "params": params,
-        **{f"split{fold}_test_score": column for fold, column in enumerate(flat.T)},
-        "mean_test_score": flat.mean(axis=1),
-        "std_test_score": flat.std(axis=1),
-        "rank_test_score": rankdata(-comparable_means(flat), method="min").astype(np.int32),
-    }
-
-
-def _masked(values: list[Any]) -> Any:
-    """Return settings as GridSearchCV does: numbers as numbers, all else as objects."""
-    dtype = np.float64 if all(isinstance(value, float) for value in values) else object
-    masked = np.ma.MaskedArray(np.empty(len(values), dtype), mask=True)
-    for place, value in enumerate(values):
-        masked[place] = value  # which is no longer masked
-    return masked

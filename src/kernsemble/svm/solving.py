@@ -4,10 +4,10 @@ from collections.abc import Callable
 from threading import Event
 from typing import Protocol, TypeVar
 
+from kernsemble._progress import Task
 from kernsemble._threads import run
 from kernsemble.solvers import Status
 from kernsemble.solvers.smo import Watch
-from kernsemble.svm.progress import Task
 
 
 class _Found(Protocol):

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kernsemble._choice import comparable_means
+from kernsemble._progress import Task
 from kernsemble._typing import FloatArray
 from kernsemble.svm.comparison import Comparison
 from kernsemble.svm.cross_validation import CrossValidation
 from kernsemble.svm.problem import Problem
-from kernsemble.svm.progress import Task
 from kernsemble.svm.tabulation import Tabulation
 
 
@@ -41,9 +42,3 @@ def try_out(
     scores = validation.scores(values)
     best = np.argmax(comparable_means(scores))
     return Trial(validation.Cs, scores, np.concatenate([fold[best] for fold in values]))
-
-
-def comparable_means(scores: FloatArray) -> FloatArray:
-    """Return means over folds (last axis), those that are no numbers below any other."""
-    means = scores.mean(axis=-1)
-    return np.where(np.isnan(means), -np.inf, means)

@@ -1,0 +1,61 @@
+"""Rows that are held out to tell when boosting no longer gains."""
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.model_selection import train_test_split
+
+from kernsemble._typing import FloatArray, IntArray
+from kernsemble.boosting.rounds import Ending, Rounds
+from kernsemble.boosting.voting import winners
+from kernsemble.learners.search import Cases
+
+
+class HeldOut:
+    """The score of held-out rows after every round, and where it was best."""
+
+    def __init__(self, X: FloatArray, codes: IntArray, counts: FloatArray, patience: int) -> None:
+        self._X, self._codes, self._counts, self._patience = X, codes, counts, patience
+        self._votes: FloatArray | None = None
+        self._n_heard = 0
+        self.best, self._best_score = 0, -np.inf
+
+    @classmethod
+    def part(
+        cls,
+        cases: Cases,
+        counts: FloatArray,
+        share: float,
+        patience: int,
+        rng: np.random.RandomState,
+    ) -> tuple[Cases, FloatArray, Self]:
+        """Return the rows to learn from with their counts, and those that are held out."""
+        try:
+            kept, held = train_test_split(
+                np.arange(len(counts)), test_size=share, stratify=cases.codes, random_state=rng
+            )
+        except ValueError as error:
+            raise ValueError(
+                f"validation_fraction = {share}: {error}; give more rows, another share, or "
+                "n_iter_no_change=None"
+            ) from error
+        learned, weight = Cases.present(
+            cases.X[kept], cases.codes[kept], cases.classes, counts[kept]
+        )
+        return learned, weight, cls(cases.X[held], cases.codes[held], counts[held], patience)
+
+    def hear(self, rounds: Rounds, classes: Any) -> None:
+        """Score the rounds since the last call, and end them if the best is long ago."""
+        heard = rounds.ensemble(classes, self._n_heard)
+        if self._votes is None:
+            self._votes = np.zeros((len(self._codes), len(classes)))
+        places = np.arange(len(self._codes))
+        for said, weight in zip(heard.voters.codes(self._X), heard.weights, strict=True):
+            self._votes[places, said] += weight
+            self._n_heard += 1
+            is_right = winners(self._votes) == self._codes
+            score = float(np.average(is_right, weights=self._counts))
+            if score > self._best_score:
+                self.best, self._best_score = self._n_heard, score
+        if self._n_heard - self.best >= self._patience:
+            rounds.ending = Ending.NO_CHANGE

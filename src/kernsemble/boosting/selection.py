@@ -1,0 +1,104 @@
+"""The choice of how far to boost, by cross-validation: one run a fold tells every setting."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import ArrayLike
+from scipy.special import softmax
+from sklearn.metrics import get_scorer
+from sklearn.utils.metaestimators import available_if
+
+from kernsemble._choice import (
+    Foreseen,
+    comparable_means,
+    cross_validation_results,
+    share_right,
+)
+from kernsemble._progress import Task
+from kernsemble._splits import Split, check_classes, read_splits
+from kernsemble._typing import FloatArray, IntArray
+from kernsemble.boosting.voting import VotingEnsemble, decisions, winners
+
+Path = Callable[[IntArray, IntArray, int], Iterable[FloatArray]]
+
+
+class ForeseenVotes(Foreseen):
+    """The votes that held-out rows got."""
+
+    def __init__(self, classes: Any, votes: FloatArray, tells_probabilities: bool) -> None:
+        super().__init__(classes)
+        self.votes, self.tells_probabilities = votes, tells_probabilities
+
+    def decision_function(self, X: ArrayLike) -> FloatArray:  # noqa: ARG002
+        return decisions(self.votes)
+
+    def winners(self) -> IntArray:
+        return winners(self.votes)
+
+    @available_if(lambda self: self.tells_probabilities)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: ArrayLike) -> FloatArray:  # noqa: ARG002
+        return softmax(self.votes, axis=1)
+
+
+class Selection(VotingEnsemble):
+    """An ensemble that chooses one setting, for which a fold needs one run only."""
+
+    cv: Any
+    scoring: Any
+    n_jobs: int | None
+
+    def _choose(
+        self,
+        name: str,
+        values: Sequence[float],
+        data: tuple[FloatArray, IntArray, FloatArray],
+        path: Path,
+        rng: np.random.RandomState,
+        task: Task,
+    ) -> Any:
+        """Return the best value of a setting, the first of several, and keep all scores.
+
+        `path(learned, tested, seed)` tells for each value what the tested rows are voted.
+        """
+        X, codes, counts = data
+        y = self.classes_[codes]
+        splits = read_splits(self.cv, X, y, counts, is_classifier=True)
+        check_classes(splits, codes, counts, self.classes_)
+        jobs = [
+            delayed(self._scores_of_fold)(X, y, counts, split, path, rng.randint(2**31))
+            for split in splits
+        ]
+        columns = []
+        with task.part("selection", 0, len(splits)) as part:
+            found = Parallel(self.n_jobs, prefer="threads", return_as="generator")(jobs)
+            for place, column in enumerate(found):
+                columns.append(column)
+                part.note("fold", place)
+        scores = np.transpose(columns)
+        means = comparable_means(scores)
+        if np.isneginf(means).all():
+            raise ValueError(
+                f"scoring = {self.scoring!r} is not a number for any {name}: choose another "
+                "score, or folds on which it is defined"
+            )
+        self.best_index_ = int(means.argmax())
+        self.best_score_ = float(means[self.best_index_])
+        self.cv_results_ = cross_validation_results([{name: each} for each in values], scores)
+        self.best_params_ = self.cv_results_["params"][self.best_index_]
+        return values[self.best_index_]
+
+    def _scores_of_fold(
+        self, X: FloatArray, y: Any, counts: FloatArray, split: Split, path: Path, seed: int
+    ) -> list[float]:
+        scorer = share_right if self.scoring is None else get_scorer(self.scoring)
+        tested, weight = split.tested, counts[split.tested]
+        settings = {} if (weight == weight[0]).all() else {"sample_weight": weight}
+        return [
+            scorer(self._foreseen(votes), X[tested], y[tested], **settings)
+            for votes in path(split.kept(len(y)), tested, seed)
+        ]
+
+    def _foreseen(self, votes: FloatArray) -> ForeseenVotes:
+        return ForeseenVotes(self.classes_, votes, hasattr(self, "predict_proba"))

@@ -1,0 +1,149 @@
+"""What finite ensembles share: weighted votes, their stages and their margins."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics import accuracy_score
+from sklearn.utils import get_tags
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from kernsemble._progress import CallbackSupportMixin
+from kernsemble._typing import FloatArray, IntArray, Rows
+from kernsemble._validation import read_classes, read_weights, refuse_one_class
+from kernsemble.learners import DecisionStump
+from kernsemble.learners.search import Cases
+from kernsemble.learners.voters import Voters
+
+
+class VotingEnsemble(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc,valid-type]
+    r"""Finitely many hypotheses :math:`h_t` that vote for classes with weights :math:`w_t`.
+
+    The votes for class k are :math:`\sum_t w_t [h_t(x) = k]`. Of two classes, the difference is
+    :math:`f(x) = \sum_t w_t h_t(x)` with hypotheses that say ±1.
+    """
+
+    estimator: Any
+    classes_: Any
+    voters_: Voters
+    estimator_weights_: FloatArray
+
+    def __sklearn_tags__(self) -> Any:
+        tags, learner = super().__sklearn_tags__(), get_tags(self._learner)
+        tags.input_tags.allow_nan = learner.input_tags.allow_nan
+        tags.input_tags.sparse = learner.input_tags.sparse
+        return tags
+
+    @property
+    def _learner(self) -> Any:
+        """The base learner that is asked for, stumps by default."""
+        return DecisionStump() if self.estimator is None else self.estimator
+
+    @property
+    def estimators_(self) -> list[Any]:
+        """The hypotheses as fitted classifiers, in the order in which they were found."""
+        return self.voters_.estimators
+
+    @property
+    def _accepted(self) -> dict[str, Any]:
+        tags = get_tags(self._learner).input_tags
+        finite = "allow-nan" if tags.allow_nan else True
+        sparse = "csr" if tags.sparse else False
+        return {"dtype": np.float64, "ensure_all_finite": finite, "accept_sparse": sparse}
+
+    def _read(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None
+    ) -> tuple[Rows, IntArray, FloatArray]:
+        """Return checked rows, the codes of their classes, and how often each counts."""
+        X, y = validate_data(self, X, y, **self._accepted)
+        self.classes_, codes = read_classes(y)
+        return X, codes, read_weights(sample_weight, X.shape[0])
+
+    def _present(self, X: Rows, codes: IntArray, counts: FloatArray) -> tuple[Cases, FloatArray]:
+        """Return the rows that count, of at least two classes, and how often each does."""
+        cases, counts = Cases.present(X, codes, self.classes_, counts)
+        refuse_one_class(cases.classes)
+        return cases, counts
+
+    def _read_again(self, X: ArrayLike) -> Rows:
+        check_is_fitted(self, "voters_")
+        return validate_data(self, X, reset=False, **self._accepted)
+
+    def _votes(self, X: ArrayLike) -> FloatArray:
+        rows = self._read_again(X)
+        return self.voters_.votes(rows, self.estimator_weights_, len(self.classes_))
+
+    def _staged_votes(self, X: ArrayLike) -> Iterator[FloatArray]:
+        """Yield the votes after each round."""
+        rows = self._read_again(X)
+        votes, places = np.zeros((rows.shape[0], len(self.classes_))), np.arange(rows.shape[0])
+        for said, weight in zip(self.voters_.codes(rows), self.estimator_weights_, strict=True):
+            votes[places, said] += weight
+            yield votes
+
+    def decision_function(self, X: ArrayLike) -> FloatArray:
+        """Return the votes for each class at each row; of two classes, their difference."""
+        return decisions(self._votes(X))
+
+    def predict(self, X: ArrayLike) -> Any:
+        """Return the class with most votes at each row."""
+        votes = self._votes(X)
+        return self.classes_[winners(votes)]
+
+    def staged_decision_function(self, X: ArrayLike) -> Iterator[FloatArray]:
+        """Yield what `decision_function` would return after each round."""
+        for votes in self._staged_votes(X):
+            yield decisions(votes)
+
+    def staged_predict(self, X: ArrayLike) -> Iterator[Any]:
+        """Yield what `predict` would return after each round."""
+        for votes in self._staged_votes(X):
+            yield self.classes_[winners(votes)]
+
+    def staged_score(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Iterator[float]:
+        """Yield the share of rows that are right after each round."""
+        for predicted in self.staged_predict(X):
+            yield float(accuracy_score(y, predicted, sample_weight=sample_weight))
+
+    def margins(self, X: ArrayLike, y: ArrayLike) -> FloatArray:
+        r"""Return the margin of each row, a number between −1 and 1.
+
+        .. math:: \rho_i = \frac{\sum_t w_t [h_t(x_i) = y_i]
+                  - \max_{k \ne y_i} \sum_t w_t [h_t(x_i) = k]}{\sum_t w_t}
+
+        It is negative where the ensemble errs. With two classes it is
+        :math:`y_i f(x_i) / \|w\|_1`, the l1-margin of the papers.
+        """
+        votes = self._votes(X)
+        unknown = np.setdiff1d(y, self.classes_)
+        if len(unknown):
+            raise ValueError(
+                f"y holds {unknown.tolist()[0]!r}, and the ensemble knows only the classes "
+                f"{self.classes_.tolist()}"
+            )
+        return self._margins_of(votes, np.searchsorted(self.classes_, y))
+
+    def _margins(self, cases: Cases) -> FloatArray:
+        """Return the margins of the training rows that count."""
+        votes = self.voters_.votes(cases.X, self.estimator_weights_, len(self.classes_))
+        return self._margins_of(votes, np.searchsorted(self.classes_, cases.classes)[cases.codes])
+
+    def _margins_of(self, votes: FloatArray, codes: IntArray) -> FloatArray:
+        rows, others = np.arange(len(votes)), votes.copy()
+        others[rows, codes] = -np.inf
+        total = float(self.estimator_weights_.sum())
+        return (votes[rows, codes] - others.max(axis=1)) / (total or 1.0)
+
+
+def decisions(votes: FloatArray) -> FloatArray:
+    """Return the votes of classes; of two classes their difference."""
+    return votes[:, 1] - votes[:, 0] if votes.shape[1] == 2 else votes.copy()
+
+
+def winners(votes: FloatArray) -> IntArray:
+    """Return the class with most votes in each row, the first of several."""
+    return votes.argmax(axis=1)

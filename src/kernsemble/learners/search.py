@@ -1,0 +1,122 @@
+"""How boosting looks for hypotheses: the same rows again and again, with other gains."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, Self, runtime_checkable
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import has_fit_parameter
+
+from kernsemble._typing import FloatArray, IntArray, Rows
+from kernsemble.learners.voters import EstimatorVoters, Voters
+
+
+@dataclass(frozen=True, eq=False)
+class Cases:
+    """Rows and their classes, as codes; `classes` are the labels, `n_cases` counts repetitions."""
+
+    X: Rows
+    codes: IntArray
+    classes: Any
+    n_cases: float
+
+    @classmethod
+    def present(
+        cls, X: Rows, codes: IntArray, classes: Any, weight: FloatArray
+    ) -> tuple[Self, FloatArray]:
+        """Return the rows that count, with codes among the classes that do, and their weights."""
+        rows = np.flatnonzero(weight > 0.0)
+        X = X if len(rows) == X.shape[0] else X[rows]
+        present, codes = np.unique(codes[rows], return_inverse=True)
+        return cls(X, codes, classes[present], float(weight.sum())), weight[rows]
+
+    @property
+    def n_classes(self) -> int:
+        """The number of classes that count."""
+        return len(self.classes)
+
+    def gains(self, weight: FloatArray) -> FloatArray:
+        """Return the gain of each class at each row: the weight of the row for its own."""
+        gains = np.zeros((len(weight), self.n_classes))
+        gains[np.arange(len(weight)), self.codes] = weight
+        return gains
+
+    def weighted(self, gains: FloatArray) -> tuple[IntArray, IntArray, FloatArray]:
+        r"""Return rows, codes and weights of which the weighted error tells the gain.
+
+        Saying class k at row i gains :math:`G_{ik} \ge 0`: a row stands once for each class that
+        gains anything, or for its own class with weight zero. The weights sum to `n_cases`, as
+        if they were repetitions.
+        """
+        is_case = gains > 0.0
+        gainless = np.flatnonzero(~is_case.any(axis=1))
+        is_case[gainless, self.codes[gainless]] = True
+        rows, codes = np.nonzero(is_case)
+        weight = gains[rows, codes]
+        return rows, codes, weight * (self.n_cases / weight.sum())
+
+
+class Search(ABC):
+    """Rows that were looked at once, in which a learner finds hypotheses for any gains."""
+
+    @abstractmethod
+    def find(self, gains: FloatArray) -> tuple[Any, IntArray]:
+        r"""Return a hypothesis with a large gain :math:`\sum_i G_{i, h(x_i)}`, and what it says.
+
+        Gains are not negative, one for each row and class; with
+        :math:`G_{ik} = U_i [y_i = k]` they ask for a small weighted error.
+        """
+
+    @abstractmethod
+    def voters(self, found: Sequence[Any], classes: Any) -> Voters:
+        """Return hypotheses that were found as voters for the places of labels in `classes`."""
+
+
+@runtime_checkable
+class Searching(Protocol):
+    """A learner with a search of its own, without the checks of `fit`."""
+
+    def search(self, cases: Cases, rng: np.random.RandomState) -> Search:
+        """Return a search of these rows."""
+
+
+class EstimatorSearch(Search):
+    """Fits a new copy of any classifier that honours `sample_weight` for each hypothesis."""
+
+    def __init__(self, estimator: Any, cases: Cases, rng: np.random.RandomState) -> None:
+        if not has_fit_parameter(estimator, "sample_weight"):
+            raise ValueError(
+                f"estimator = {estimator!r}: its fit takes no sample_weight, which boosting needs; "
+                "give a classifier that does, such as DecisionTreeClassifier(max_depth=1)"
+            )
+        self._estimator, self._cases, self._rng = estimator, cases, rng
+
+    def find(self, gains: FloatArray) -> tuple[Any, IntArray]:
+        cases = self._cases
+        rows, codes, weight = cases.weighted(gains)
+        X = cases.X if len(rows) == cases.X.shape[0] else cases.X[rows]
+        fitted = seeded(clone(self._estimator), self._rng)
+        fitted.fit(X, cases.classes[codes], sample_weight=weight)
+        return fitted, np.searchsorted(cases.classes, fitted.predict(cases.X))
+
+    def voters(self, found: Sequence[Any], classes: Any) -> Voters:
+        return EstimatorVoters(list(found), classes)
+
+
+def seeded(estimator: Any, rng: np.random.RandomState) -> Any:
+    """Return the estimator with seeds of its own wherever it takes a `random_state`."""
+    seeds = {
+        name: rng.randint(np.iinfo(np.int32).max)
+        for name in sorted(estimator.get_params(deep=True))
+        if name == "random_state" or name.endswith("__random_state")
+    }
+    return estimator.set_params(**seeds) if seeds else estimator
+
+
+def search_for(estimator: Any, cases: Cases, rng: np.random.RandomState) -> Search:
+    """Return the search of a learner: its own, if it has one."""
+    if isinstance(estimator, Searching):
+        return estimator.search(cases, rng)
+    return EstimatorSearch(estimator, cases, rng)

@@ -1,0 +1,194 @@
+"""The decision stump of least weighted error."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from kernsemble._jit import jit
+from kernsemble._typing import FloatArray, IntArray, Rows
+from kernsemble._validation import read_classes, read_weights
+from kernsemble.hypotheses.thresholds import middles
+from kernsemble.learners.search import Cases, Search
+from kernsemble.learners.voters import Voters
+from kernsemble.solvers.stumps import SortedColumns, Stump, best_stump
+
+
+class DecisionStump(ClassifierMixin, BaseEstimator):
+    r"""The threshold on one feature that errs least.
+
+    .. math:: \min_{d, a, k, l}\; \textstyle\sum_i U_i\, [h(x_i) \ne y_i],
+              \qquad h(x) = l \text{ if } x_d > a \text{ else } k
+
+    over all features d, thresholds a halfway between neighbouring values of the sample, and
+    classes k, l; the constants, k = l, among them. The minimum is found by looking at all, in
+    O(n D (K + log n)). Of equally good ones constants come first, then the first feature and its
+    smallest threshold.
+
+    Attributes
+    ----------
+    classes_ : array
+        The classes.
+    feature_ : int
+        The feature d; 0 for a constant.
+    threshold_ : float
+        The threshold a; −inf for a constant.
+    below_, above_
+        The class at or below the threshold, and that above it.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from kernsemble.learners import DecisionStump
+    >>> X, y = load_iris(return_X_y=True)
+    >>> stump = DecisionStump().fit(X, y)
+    >>> stump.feature_, stump.threshold_, stump.below_, stump.above_
+    (2, 2.45, 0, 1)
+    """
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = True  # it says no more than two classes
+        return tags
+
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Find the stump.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n, n_features)
+            Rows of numbers.
+        y : array-like of shape (n,)
+            Their classes.
+        sample_weight : array-like of shape (n,), optional
+            How often each row counts; zero is absence.
+
+        Returns
+        -------
+        self
+        """
+        X, y = validate_data(self, X, y, dtype=np.float64)
+        self.classes_, codes = read_classes(y)
+        cases, weight = Cases.present(X, codes, self.classes_, read_weights(sample_weight, len(X)))
+        search = StumpSearch(cases)
+        stump, _ = search.find(cases.gains(weight))
+        return self._keep(search.voters([stump], self.classes_), 0)
+
+    @classmethod
+    def of(cls, voters: "StumpVoters", place: int) -> Self:
+        """Return one of several stumps as a fitted classifier."""
+        stump = cls()._keep(voters, place)
+        stump.classes_, stump.n_features_in_ = voters.classes, voters.n_features
+        return stump
+
+    def _keep(self, voters: Any, place: int) -> Self:
+        self.feature_ = int(voters.feature[place])
+        self.threshold_ = float(voters.threshold[place])
+        self.below_ = voters.classes[voters.below[place]]
+        self.above_ = voters.classes[voters.above[place]]
+        return self
+
+    def predict(self, X: ArrayLike) -> Any:
+        """Return the class of each row."""
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, dtype=np.float64)
+        return np.where(X[:, self.feature_] > self.threshold_, self.above_, self.below_)
+
+    def search(self, cases: Cases, rng: np.random.RandomState) -> "StumpSearch":  # noqa: ARG002
+        """Return a search of these rows, for boosting."""
+        return StumpSearch(cases)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class StumpVoters(Voters):
+    """Stumps: class `above` where the feature is above the threshold, else class `below`.
+
+    All are arrays with an entry for each stump; classes are codes, places in `classes`.
+    """
+
+    feature: IntArray
+    threshold: FloatArray
+    below: IntArray
+    above: IntArray
+    classes: Any
+    n_features: int
+
+    def __len__(self) -> int:
+        return len(self.feature)
+
+    def codes(self, X: Rows) -> Iterator[IntArray]:
+        for feature, threshold, below, above in zip(
+            self.feature, self.threshold, self.below, self.above, strict=True
+        ):
+            yield np.where(X[:, feature] > threshold, above, below)
+
+    @property
+    def estimators(self) -> list[Any]:
+        return [DecisionStump.of(self, place) for place in range(len(self))]
+
+    def followed_by(self, others: Self) -> Self:
+        return replace(
+            self,
+            feature=np.concatenate([self.feature, others.feature]),
+            threshold=np.concatenate([self.threshold, others.threshold]),
+            below=np.concatenate([self.below, others.below]),
+            above=np.concatenate([self.above, others.above]),
+        )
+
+    def votes(self, X: Rows, weights: FloatArray, n_classes: int) -> FloatArray:
+        """Return the sum of the weights of those who say each class, in O(n T)."""
+        arrays = self.feature, self.threshold, self.below, self.above
+        return _stump_votes(np.ascontiguousarray(X), *arrays, weights, n_classes)
+
+
+class StumpSearch(Search):
+    """Finds the best of all middle stumps and constants, on columns sorted once."""
+
+    def __init__(self, cases: Cases) -> None:
+        self.cases, self.columns = cases, SortedColumns.of(cases.X)
+
+    def find(self, gains: FloatArray) -> tuple[Stump, IntArray]:
+        stump, _ = best_stump(self.columns, gains)
+        codes = np.full(len(gains), stump.above)
+        codes[self.columns.order[stump.feature, : stump.step + 1]] = stump.below
+        return stump, codes
+
+    def voters(self, found: Sequence[Stump], classes: Any) -> Voters:
+        feature, step, below, above = np.array(found, dtype=np.intp).reshape(-1, 4).T
+        place = np.searchsorted(classes, self.cases.classes)
+        threshold = self._thresholds(feature, step)
+        n_features = self.cases.X.shape[1]
+        return StumpVoters(feature, threshold, place[below], place[above], classes, n_features)
+
+    def _thresholds(self, feature: IntArray, step: IntArray) -> FloatArray:
+        """Return the middle of the values on both sides of each step; −inf for constants."""
+        thresholds, X, order = np.full(len(feature), -np.inf), self.cases.X, self.columns.order
+        is_split = step >= 0
+        feature, step = feature[is_split], step[is_split]
+        lower, upper = X[order[feature, step], feature], X[order[feature, step + 1], feature]
+        thresholds[is_split] = middles(lower, upper)
+        return thresholds
+
+
+@jit
+def _stump_votes(
+    X: FloatArray,
+    feature: IntArray,
+    threshold: FloatArray,
+    below: IntArray,
+    above: IntArray,
+    weights: FloatArray,
+    n_classes: int,
+) -> FloatArray:
+    votes = np.zeros((len(X), n_classes))
+    for i in range(len(X)):
+        for t in range(len(feature)):
+            said = above[t] if X[i, feature[t]] > threshold[t] else below[t]
+            votes[i, said] += weights[t]
+    return votes

@@ -1,0 +1,68 @@
+"""The hypotheses of a finite ensemble, which vote for classes."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+
+from kernsemble._typing import FloatArray, IntArray, Rows
+from kernsemble._value import Value
+
+
+class Voters(Value, ABC):
+    """Hypotheses in the order in which they were found; each says a class at every row."""
+
+    classes: Any
+
+    @abstractmethod
+    def __len__(self) -> int: ...
+
+    @abstractmethod
+    def codes(self, X: Rows) -> Iterator[IntArray]:
+        """Yield for each hypothesis the codes of the classes that it says."""
+
+    @property
+    @abstractmethod
+    def estimators(self) -> list[Any]:
+        """The hypotheses as fitted classifiers."""
+
+    @abstractmethod
+    def followed_by(self, others: Self) -> Self:
+        """Return these and others of their kind, for the same classes."""
+
+    def votes(self, X: Rows, weights: FloatArray, n_classes: int) -> FloatArray:
+        """Return the sum of the weights of those who say each class (columns) at each row."""
+        votes = np.zeros((X.shape[0], n_classes))
+        rows = np.arange(X.shape[0])
+        for said, weight in zip(self.codes(X), weights, strict=True):
+            votes[rows, said] += weight
+        return votes
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class EstimatorVoters(Voters):
+    """Fitted classifiers of scikit-learn's kind, which say some of the `classes`."""
+
+    fitted: Sequence[Any]
+    classes: Any
+
+    def __len__(self) -> int:
+        return len(self.fitted)
+
+    def codes(self, X: Rows) -> Iterator[IntArray]:
+        for each in self.fitted:
+            yield np.searchsorted(self.classes, each.predict(X))
+
+    @property
+    def estimators(self) -> list[Any]:
+        return list(self.fitted)
+
+    def followed_by(self, others: Self) -> Self:
+        return replace(self, fitted=[*self.fitted, *others.fitted])
+
+    def votes(self, X: Rows, weights: FloatArray, n_classes: int) -> FloatArray:
+        heard = np.flatnonzero(weights)
+        some = EstimatorVoters([self.fitted[place] for place in heard], self.classes)
+        return Voters.votes(some, X, weights[heard], n_classes)
