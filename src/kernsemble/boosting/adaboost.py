@@ -167,14 +167,10 @@ class AdaBoostClassifier(VotingEnsemble):
 
     def _before(self) -> Ensemble | None:
         """Return the ensemble of the last fit, if this one is to go on from it."""
-        if not (self.warm_start and hasattr(self, "voters_")):
+        voters = self._last_voters()
+        if voters is None:
             return None
-        if not np.array_equal(self.voters_.classes, self.classes_):
-            raise ValueError(
-                f"warm_start = True: the last fit had the classes {self.voters_.classes.tolist()}, "
-                f"this one has {self.classes_.tolist()}; give the same rows, or warm_start=False"
-            )
-        return Ensemble(self.voters_, self.estimator_weights_, self.estimator_errors_)
+        return Ensemble(voters, self.estimator_weights_, self.estimator_errors_)
 
     def _keep(self, rounds: Rounds, before: Ensemble | None) -> None:
         found = rounds.ensemble(self.classes_)

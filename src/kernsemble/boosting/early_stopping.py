@@ -9,6 +9,7 @@ from kernsemble._typing import FloatArray, IntArray
 from kernsemble.boosting.rounds import Ending, Rounds
 from kernsemble.boosting.voting import winners
 from kernsemble.learners.search import Cases
+from kernsemble.learners.voters import add_vote
 
 
 class HeldOut:
@@ -49,9 +50,8 @@ class HeldOut:
         heard = rounds.ensemble(classes, self._n_heard)
         if self._votes is None:
             self._votes = np.zeros((len(self._codes), len(classes)))
-        places = np.arange(len(self._codes))
         for said, weight in zip(heard.voters.codes(self._X), heard.weights, strict=True):
-            self._votes[places, said] += weight
+            add_vote(self._votes, said, weight)
             self._n_heard += 1
             is_right = winners(self._votes) == self._codes
             score = float(np.average(is_right, weights=self._counts))

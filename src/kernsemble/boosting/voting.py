@@ -15,7 +15,7 @@ from kernsemble._typing import FloatArray, IntArray, Rows
 from kernsemble._validation import read_classes, read_weights, refuse_one_class
 from kernsemble.learners import DecisionStump
 from kernsemble.learners.search import Cases
-from kernsemble.learners.voters import Voters
+from kernsemble.learners.voters import Voters, add_vote
 
 
 class VotingEnsemble(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc,valid-type]
@@ -47,6 +47,11 @@ class VotingEnsemble(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # t
         return self.voters_.estimators
 
     @property
+    def n_voters_(self) -> int:
+        """How many different hypotheses have weight: the sparsity of the ensemble."""
+        return self.voters_.n_distinct(self.estimator_weights_)
+
+    @property
     def _accepted(self) -> dict[str, Any]:
         tags = get_tags(self._learner).input_tags
         finite = "allow-nan" if tags.allow_nan else True
@@ -67,6 +72,21 @@ class VotingEnsemble(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # t
         refuse_one_class(cases.classes)
         return cases, counts
 
+    def _last_voters(self) -> Voters | None:
+        """Return the hypotheses of the last fit, if a warm start is asked for."""
+        if not (getattr(self, "warm_start", False) and hasattr(self, "voters_")):
+            return None
+        last = self.voters_
+        if not np.array_equal(last.classes, self.classes_) or (
+            last.n_features != self.n_features_in_
+        ):
+            raise ValueError(
+                f"warm_start = True: the last fit had the classes {last.classes.tolist()} and "
+                f"{last.n_features} features, this one has {self.classes_.tolist()} and "
+                f"{self.n_features_in_}; give rows of the same kind, or warm_start=False"
+            )
+        return last
+
     def _read_again(self, X: ArrayLike) -> Rows:
         check_is_fitted(self, "voters_")
         return validate_data(self, X, reset=False, **self._accepted)
@@ -78,9 +98,9 @@ class VotingEnsemble(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # t
     def _staged_votes(self, X: ArrayLike) -> Iterator[FloatArray]:
         """Yield the votes after each round."""
         rows = self._read_again(X)
-        votes, places = np.zeros((rows.shape[0], len(self.classes_))), np.arange(rows.shape[0])
+        votes = np.zeros((rows.shape[0], len(self.classes_)))
         for said, weight in zip(self.voters_.codes(rows), self.estimator_weights_, strict=True):
-            votes[places, said] += weight
+            add_vote(votes, said, weight)
             yield votes
 
     def decision_function(self, X: ArrayLike) -> FloatArray:

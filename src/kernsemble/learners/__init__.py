@@ -1,5 +1,6 @@
 """Finite hypotheses found on weighted data: classifiers to boost, here or with scikit-learn."""
 
+from kernsemble.learners.rcd_perceptron import RCDPerceptron
 from kernsemble.learners.stump import DecisionStump
 
-__all__ = ["DecisionStump"]
+__all__ = ["DecisionStump", "RCDPerceptron"]

@@ -102,7 +102,7 @@ class EstimatorSearch(Search):
         return fitted, np.searchsorted(cases.classes, fitted.predict(cases.X))
 
     def voters(self, found: Sequence[Any], classes: Any) -> Voters:
-        return EstimatorVoters(list(found), classes)
+        return EstimatorVoters(list(found), classes, self._cases.X.shape[1])
 
 
 def seeded(estimator: Any, rng: np.random.RandomState) -> Any:

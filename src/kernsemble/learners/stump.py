@@ -141,6 +141,10 @@ class StumpVoters(Voters):
             above=np.concatenate([self.above, others.above]),
         )
 
+    def n_distinct(self, weights: FloatArray) -> int:
+        arrays = np.column_stack([self.feature, self.threshold, self.below, self.above])
+        return len(np.unique(arrays[weights != 0.0], axis=0))
+
     def votes(self, X: Rows, weights: FloatArray, n_classes: int) -> FloatArray:
         """Return the sum of the weights of those who say each class, in O(n T)."""
         arrays = self.feature, self.threshold, self.below, self.above

@@ -15,6 +15,7 @@ class Voters(Value, ABC):
     """Hypotheses in the order in which they were found; each says a class at every row."""
 
     classes: Any
+    n_features: int
 
     @abstractmethod
     def __len__(self) -> int: ...
@@ -35,10 +36,13 @@ class Voters(Value, ABC):
     def votes(self, X: Rows, weights: FloatArray, n_classes: int) -> FloatArray:
         """Return the sum of the weights of those who say each class (columns) at each row."""
         votes = np.zeros((X.shape[0], n_classes))
-        rows = np.arange(X.shape[0])
         for said, weight in zip(self.codes(X), weights, strict=True):
-            votes[rows, said] += weight
+            add_vote(votes, said, weight)
         return votes
+
+    def n_distinct(self, weights: FloatArray) -> int:
+        """Return how many have a weight, each that is known to be another's equal once."""
+        return int(np.count_nonzero(weights))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -47,6 +51,7 @@ class EstimatorVoters(Voters):
 
     fitted: Sequence[Any]
     classes: Any
+    n_features: int
 
     def __len__(self) -> int:
         return len(self.fitted)
@@ -64,5 +69,10 @@ class EstimatorVoters(Voters):
 
     def votes(self, X: Rows, weights: FloatArray, n_classes: int) -> FloatArray:
         heard = np.flatnonzero(weights)
-        some = EstimatorVoters([self.fitted[place] for place in heard], self.classes)
+        some = replace(self, fitted=[self.fitted[place] for place in heard])
         return Voters.votes(some, X, weights[heard], n_classes)
+
+
+def add_vote(votes: FloatArray, said: IntArray, weight: float) -> None:
+    """Add a weight to the class (column) that is said at each row."""
+    votes[np.arange(len(votes)), said] += weight
