@@ -1,10 +1,13 @@
 """The tables that the tests run over: a new kernel is tested everywhere by adding a row."""
 
+from itertools import product
+
 import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.svm import SVC
 
+from kernsemble.hypotheses import MiddleStumpSet
 from kernsemble.kernels import (
     Category,
     Constant,
@@ -99,3 +102,12 @@ def svm_decisions(kernel, X, y, Z, C=1.0):
     """The decision values at Z of the SVM, by LIBSVM (whose matrix is float32) on the kernel."""
     machine = SVC(kernel="precomputed", C=C, tol=1e-10).fit(kernel(X), y)
     return machine.decision_function(kernel(Z, X))
+
+
+def all_stumps(X, n_classes):
+    """What every middle stump and every constant says at the rows, as codes of classes."""
+    said = [np.full(len(X), k) for k in range(n_classes)]
+    for d, thresholds in enumerate(MiddleStumpSet.between(X).thresholds):
+        for threshold, below, above in product(thresholds, range(n_classes), range(n_classes)):
+            said += [np.where(X[:, d] > threshold, above, below)]
+    return said

@@ -2,28 +2,16 @@
 
 import numpy as np
 import pytest
-from cases import samples
+from cases import all_stumps, samples
 from hypothesis import given, strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_iris
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from kernsemble.hypotheses import MiddleStumpSet
 from kernsemble.learners import DecisionStump
 from kernsemble.learners.search import Cases
 from kernsemble.learners.stump import StumpSearch
 from kernsemble.solvers.stumps import SortedColumns, best_stump
-
-
-def all_stumps(X, n_classes):
-    """Yield what every middle stump and every constant says at the rows."""
-    for k in range(n_classes):
-        yield np.full(len(X), k)
-    for d, thresholds in enumerate(MiddleStumpSet.between(X).thresholds):
-        for threshold in thresholds:
-            for below in range(n_classes):
-                for above in range(n_classes):
-                    yield np.where(X[:, d] > threshold, above, below)
 
 
 @given(X=samples(max_rows=9, max_columns=3), n_classes=st.integers(2, 4), data=st.data())

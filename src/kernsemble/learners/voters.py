@@ -69,7 +69,7 @@ class EstimatorVoters(Voters):
 
     def votes(self, X: Rows, weights: FloatArray, n_classes: int) -> FloatArray:
         heard = np.flatnonzero(weights)
-        some = replace(self, fitted=[self.fitted[place] for place in heard])
+        some = replace(self, fitted=[self.fitted[place] for place in heard.tolist()])
         return Voters.votes(some, X, weights[heard], n_classes)
 
 
