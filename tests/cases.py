@@ -1,5 +1,6 @@
 """The tables that the tests run over: a new kernel is tested everywhere by adding a row."""
 
+from collections import Counter
 from itertools import product
 
 import numpy as np
@@ -111,3 +112,24 @@ def all_stumps(X, n_classes):
         for threshold, below, above in product(thresholds, range(n_classes), range(n_classes)):
             said += [np.where(X[:, d] > threshold, above, below)]
     return said
+
+
+class Recorder:
+    """A callback of scikit-learn that notes what it is told."""
+
+    max_propagation_depth = None
+
+    def __init__(self):
+        self.begun, self.ended, self.n_setups = Counter(), Counter(), 0
+
+    def setup(self, estimator, context):
+        self.n_setups += 1
+
+    def teardown(self, estimator, context):
+        self.n_setups -= 1
+
+    def on_fit_task_begin(self, estimator, context):
+        self.begun[context.task_name] += 1
+
+    def on_fit_task_end(self, estimator, context):
+        self.ended[context.task_name] += 1

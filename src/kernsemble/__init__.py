@@ -14,10 +14,12 @@ if TYPE_CHECKING:
 __version__ = version("kernsemble")
 
 __all__ = [
+    "boosting",
     "datasets",
     "exceptions",
     "hypotheses",
     "kernels",
+    "learners",
     "load",
     "persistence",
     "save",

@@ -3,10 +3,10 @@
 import importlib.util
 import pickle
 import sys
-from collections import Counter
 
 import numpy as np
 import pytest
+from cases import Recorder
 from numpy.testing import assert_array_equal
 from sklearn.base import BaseEstimator, clone
 from sklearn.datasets import load_iris
@@ -22,27 +22,6 @@ from kernsemble.svm import (
 
 X, y = load_iris(return_X_y=True)
 callback = pytest.importorskip("sklearn.callback")
-
-
-class Recorder:
-    """Notes what it is told."""
-
-    max_propagation_depth = None
-
-    def __init__(self):
-        self.begun, self.ended, self.n_setups = Counter(), Counter(), 0
-
-    def setup(self, estimator, context):
-        self.n_setups += 1
-
-    def teardown(self, estimator, context):
-        self.n_setups -= 1
-
-    def on_fit_task_begin(self, estimator, context):
-        self.begun[context.task_name] += 1
-
-    def on_fit_task_end(self, estimator, context):
-        self.ended[context.task_name] += 1
 
 
 class Interrupting(Recorder):

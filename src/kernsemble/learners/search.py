@@ -69,6 +69,10 @@ class Search(ABC):
         :math:`G_{ik} = U_i [y_i = k]` they ask for a small weighted error.
         """
 
+    def find_several(self, gains: FloatArray) -> list[tuple[Any, IntArray]]:
+        """Return hypotheses with large gains, the best among them, if that costs no more."""
+        return [self.find(gains)]
+
     @abstractmethod
     def voters(self, found: Sequence[Any], classes: Any) -> Voters:
         """Return hypotheses that were found as voters for the places of labels in `classes`."""

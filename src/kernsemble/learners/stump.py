@@ -15,7 +15,7 @@ from kernsemble._validation import read_classes, read_weights
 from kernsemble.hypotheses.thresholds import middles
 from kernsemble.learners.search import Cases, Search
 from kernsemble.learners.voters import Voters
-from kernsemble.solvers.stumps import SortedColumns, Stump, best_stump
+from kernsemble.solvers.stumps import SortedColumns, Stump, best_stump, best_stumps
 
 
 class DecisionStump(ClassifierMixin, BaseEstimator):
@@ -159,9 +159,18 @@ class StumpSearch(Search):
 
     def find(self, gains: FloatArray) -> tuple[Stump, IntArray]:
         stump, _ = best_stump(self.columns, gains)
-        codes = np.full(len(gains), stump.above)
+        return stump, self._said(stump)
+
+    def find_several(self, gains: FloatArray) -> list[tuple[Stump, IntArray]]:
+        """Return the best constant and the best stump of each feature."""
+        stumps, found = best_stumps(self.columns, gains)
+        several = [Stump(*each) for each in stumps[found > -np.inf].tolist()]
+        return [(stump, self._said(stump)) for stump in several]
+
+    def _said(self, stump: Stump) -> IntArray:
+        codes = np.full(len(self.cases.X), stump.above)
         codes[self.columns.order[stump.feature, : stump.step + 1]] = stump.below
-        return stump, codes
+        return codes
 
     def voters(self, found: Sequence[Stump], classes: Any) -> Voters:
         feature, step, below, above = np.array(found, dtype=np.intp).reshape(-1, 4).T

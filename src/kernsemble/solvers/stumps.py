@@ -86,8 +86,29 @@ def best_stump(columns: SortedColumns, gains: FloatArray) -> tuple[Stump, float]
     gains : array of shape (n, K)
         What it is worth to say each class at each row.
     """
-    found = _best_stump(*columns, np.ascontiguousarray(gains, dtype=np.float64))
-    return Stump(*found[:4]), found[4]
+    stumps, found = best_stumps(columns, gains)
+    best = _first_best(found, ROUNDING * float(gains.sum()))
+    return Stump(*stumps[best].tolist()), float(found[best])
+
+
+def best_stumps(columns: SortedColumns, gains: FloatArray) -> tuple[IntArray, FloatArray]:
+    """Return the best constant and then the best stump of every column, with their gains.
+
+    Stumps are rows of an array, the fields of `Stump`. A column that is constant has none; its
+    gain is minus infinity.
+    """
+    gains = np.ascontiguousarray(gains, dtype=np.float64)
+    stumps, found = _room(columns)
+    if gains.shape[1] == 2:
+        _best_of_two(*columns, gains[:, 1] - gains[:, 0], stumps, found)
+        return stumps, 0.5 * (gains.sum() + found)
+    _best_of_many(*columns, gains, stumps, found)
+    return stumps, found
+
+
+def _room(columns: SortedColumns) -> tuple[IntArray, FloatArray]:
+    n_columns = len(columns.order)
+    return np.empty((1 + n_columns, 4), dtype=np.int64), np.empty(1 + n_columns)
 
 
 def boost_stumps(
@@ -105,10 +126,10 @@ def boost_stumps(
     the rows that it has right are multiplied by :math:`e^{-w}` and all normalised. `weight` must
     sum to 1, and is changed in place. A round costs O(n D K), and O(n D) with two classes.
     """
-    stumps = np.empty((n_rounds, 4), dtype=np.int64)
-    errors = np.empty(n_rounds)
-    settings = n_classes, learning_rate
-    n_done, has_ended = _boost(*columns, codes, weight, *settings, stumps, errors)
+    stumps, errors = np.empty((n_rounds, 4), dtype=np.int64), np.empty(n_rounds)
+    n_done, has_ended = _boost(
+        *columns, codes, weight, n_classes, learning_rate, *_room(columns), stumps, errors
+    )
     return BoostedStumps(stumps[:n_done], errors[:n_done], has_ended)
 
 
@@ -141,55 +162,44 @@ def reweigh(weight: FloatArray, is_right: BoolArray, hypothesis: float) -> None:
 
 
 @jit
-def _best_stump(
-    order: IntArray, is_step: BoolArray, gains: FloatArray
-) -> tuple[int, int, int, int, float]:
-    if gains.shape[1] == 2:
-        signed, both = np.empty(len(gains)), 0.0
-        for i in range(len(gains)):
-            signed[i] = gains[i, 1] - gains[i, 0]
-            both += gains[i, 0] + gains[i, 1]
-        feature, step, below, above, edge = _best_of_two(order, is_step, signed)
-        return feature, step, below, above, 0.5 * (both + edge)
-    return _best_of_many(order, is_step, gains)
-
-
-@jit
 def _best_of_two(
-    order: IntArray, is_step: BoolArray, signed: FloatArray
-) -> tuple[int, int, int, int, float]:
-    r"""Return the stump with the largest edge :math:`\sum_i g_i h(x_i)`, where h is ±1."""
+    order: IntArray, is_step: BoolArray, signed: FloatArray, stumps: IntArray, edges: FloatArray
+) -> None:
+    r"""Fill in the best stumps by their edges :math:`\sum_i g_i h(x_i)`, where h is ±1."""
     total, size = 0.0, 0.0
     for i in range(len(signed)):
         total += signed[i]
         size += abs(signed[i])
-    constant = 1 if total > 0.0 else 0
-    best, feature, step, below, above = abs(total), 0, -1, constant, constant
     least = ROUNDING * size
+    stumps[0, :2], stumps[0, 2:] = (0, -1), 1 if total > 0.0 else 0
+    edges[0] = abs(total)
     for d in range(order.shape[0]):
+        best, step, above = -np.inf, -1, 0
         edge = total  # of saying 0 below and 1 above the step
         for t in range(order.shape[1]):
             edge -= 2.0 * signed[order[d, t]]
             if abs(edge) > best + least and is_step[d, t]:
-                best, feature, step = abs(edge), d, t
-                above = 1 if edge > 0.0 else 0
-                below = 1 - above
-    return feature, step, below, above, best
+                best, step, above = abs(edge), t, 1 if edge > 0.0 else 0
+        stumps[1 + d, 0], stumps[1 + d, 1] = d, step
+        stumps[1 + d, 2], stumps[1 + d, 3] = 1 - above, above
+        edges[1 + d] = best
 
 
 @jit
 def _best_of_many(
-    order: IntArray, is_step: BoolArray, gains: FloatArray
-) -> tuple[int, int, int, int, float]:
+    order: IntArray, is_step: BoolArray, gains: FloatArray, stumps: IntArray, found: FloatArray
+) -> None:
+    """Fill in the best stumps by their gains."""
     n_classes = gains.shape[1]
     total, under = np.zeros(n_classes), np.empty(n_classes)
     for i in range(len(gains)):
         for k in range(n_classes):
             total[k] += gains[i, k]
-    constant = int(np.argmax(total))
-    best, feature, step, below, above = total[constant], 0, -1, constant, constant
     least = ROUNDING * total.sum()
+    stumps[0, :2], stumps[0, 2:] = (0, -1), np.argmax(total)
+    found[0] = total.max()
     for d in range(order.shape[0]):
+        best, step, below, above = -np.inf, -1, 0, 0
         under[:] = 0.0
         for t in range(order.shape[1]):
             i = order[d, t]
@@ -205,8 +215,20 @@ def _best_of_many(
                     high = k
             gain = under[low] + total[high] - under[high]
             if gain > best + least:
-                best, feature, step, below, above = gain, d, t, low, high
-    return feature, step, below, above, best
+                best, step, below, above = gain, t, low, high
+        stumps[1 + d, 0], stumps[1 + d, 1] = d, step
+        stumps[1 + d, 2], stumps[1 + d, 3] = below, above
+        found[1 + d] = best
+
+
+@jit
+def _first_best(values: FloatArray, least: float) -> int:
+    """Return the first of the largest, where less than `least` is no difference."""
+    best = 0
+    for place in range(1, len(values)):
+        if values[place] > values[best] + least:
+            best = place
+    return best
 
 
 @jit
@@ -217,6 +239,8 @@ def _boost(
     weight: FloatArray,
     n_classes: int,
     learning_rate: float,
+    candidates: IntArray,
+    found: FloatArray,
     stumps: IntArray,
     errors: FloatArray,
 ) -> tuple[int, bool]:
@@ -228,11 +252,13 @@ def _boost(
         if n_classes == 2:
             for i in range(n):
                 signed[i] = weight[i] if codes[i] == 1 else -weight[i]
-            feature, step, below, above, _ = _best_of_two(order, is_step, signed)
+            _best_of_two(order, is_step, signed, candidates, found)
         else:
             for i in range(n):
                 gains[i, codes[i]] = weight[i]
-            feature, step, below, above, _ = _best_of_many(order, is_step, gains)
+            _best_of_many(order, is_step, gains, candidates, found)
+        stumps[t] = candidates[_first_best(found, ROUNDING)]
+        feature, step, below, above = stumps[t, 0], stumps[t, 1], stumps[t, 2], stumps[t, 3]
         error = 0.0
         for place in range(n):
             i = order[feature, place]
@@ -241,7 +267,6 @@ def _boost(
                 error += weight[i]
         if is_chance(error, n_classes):
             return t, True
-        stumps[t, 0], stumps[t, 1], stumps[t, 2], stumps[t, 3] = feature, step, below, above
         errors[t] = error
         if error == 0.0:
             return t + 1, True

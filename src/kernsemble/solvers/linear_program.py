@@ -1,0 +1,332 @@
+r"""The linear programs of boosting, restricted to the hypotheses found so far, kept alive.
+
+Hypothesis :math:`h_t` is a column :math:`m_t` with an entry for each pair :math:`j = (i, k)` of
+a row and a class that is wrong for it,
+
+.. math:: m_t[j] = [h_t(x_i) = y_i] - [h_t(x_i) = k] \in \{-1, 0, 1\} .
+
+Two classes have one pair a row, :math:`m_t[i] = y_i h_t(x_i)`. The weights of the vote solve
+the soft margin, problem (P4) of Lin and Li, or the margin that is left after a share of rows
+is given up:
+
+.. math:: \min_{w, \xi \ge 0}\; \textstyle\sum_t w_t + \sum_i C_i \xi_i
+          \quad&\text{s.t.}\quad \textstyle\sum_t w_t m_t[j] \ge 1 - \xi_{i(j)}
+
+          \max_{w, \xi \ge 0, \rho}\; \rho - \textstyle\sum_i c_i \xi_i
+          \quad&\text{s.t.}\quad \textstyle\sum_t w_t m_t[j] \ge \rho - \xi_{i(j)} ,\;
+          \textstyle\sum_t w_t = 1 .
+
+What is kept are their duals, over a distribution U of the pairs,
+
+.. math:: \max_{U \ge 0} \textstyle\sum_j U_j \quad&\text{s.t.}\quad U^\top m_t \le 1 ,\;
+          \textstyle\sum_{j \in i} U_j \le C_i
+
+          \min_{U \ge 0, \gamma} \gamma \quad&\text{s.t.}\quad U^\top m_t \le \gamma ,\;
+          \textstyle\sum_j U_j = 1 ,\; \textstyle\sum_{j \in i} U_j \le c_i ,
+
+where a hypothesis is a row. The basis has as many rows as there are hypotheses (and, with more
+than two classes, examples), it stays dual feasible when hypotheses are added and when C
+changes, and the dual simplex goes on from it; the multipliers of its rows are the weights.
+Without limits, C = ∞, the first problem is the second: :math:`w/\rho` with objective
+:math:`1/\rho`, if :math:`\rho > 0`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+import numpy as np
+
+from kernsemble._typing import Array, BoolArray, FloatArray, IntArray
+
+FEASIBILITY = 1e-9  # of the rows and multipliers, where U is measured in units of its limit
+ROUNDING = 1e-9  # by which limits that sum to one may miss it
+
+
+class Form(Enum):
+    """Which of the two problems is solved."""
+
+    SOFT = "min Σ w + Σ C ξ, margins of at least 1 - ξ"
+    MARGIN = "max ρ - Σ c ξ, margins of at least ρ - ξ, Σ w = 1"
+
+
+@dataclass(frozen=True, eq=False)
+class MasterSolution:
+    r"""The optimum over the hypotheses that are present.
+
+    Attributes
+    ----------
+    weights : array of shape (n_columns,)
+        The weights w, not negative.
+    distribution : array of shape (n_pairs,)
+        The dual solution U, within its limits.
+    level : float
+        What :math:`U^\top m_t` may be: 1, or :math:`\gamma`.
+    objective : float
+        :math:`\sum_j U_j`, or :math:`\gamma`; minus infinity where no hypothesis is present.
+    """
+
+    weights: FloatArray
+    distribution: FloatArray
+    level: float
+    objective: float
+
+
+class Master:
+    r"""A linear program to which hypotheses are added one after another.
+
+    Parameters
+    ----------
+    upper : array of shape (n_rows,)
+        The limits :math:`C_i` or :math:`c_i`; zero leaves a row out, and infinity for all
+        others is a hard margin. The problem of a hard margin is solved in the second form,
+        whatever the `form`.
+    rows : array of shape (n_pairs,), optional
+        The row of each pair; one pair a row unless given.
+    form : Form
+        Which problem.
+
+    Notes
+    -----
+    A step of the simplex costs :math:`O(T\,P)` for T hypotheses and P pairs. A byte an entry is
+    kept here and some 130 by HiGHS: over half a gigabyte for 450 hypotheses on 10,000 rows.
+    """
+
+    def __init__(
+        self, upper: FloatArray, rows: IntArray | None = None, *, form: Form = Form.SOFT
+    ) -> None:
+        self.rows = np.arange(len(upper)) if rows is None else np.asarray(rows)
+        self.form = form
+        self.is_hard = False  # whether the limits are infinite
+        self._hypotheses: dict[bytes, Any] = {}  # by their columns
+        self._program: _Program | None = None
+        self.limit(upper)
+
+    @property
+    def n_columns(self) -> int:
+        """How many hypotheses are present."""
+        return len(self._hypotheses)
+
+    @property
+    def hypotheses(self) -> list[Any]:
+        """What was added with each column."""
+        return list(self._hypotheses.values())
+
+    @property
+    def maximises_margin(self) -> bool:
+        """Whether the second form is solved: it was asked for, or nothing limits U."""
+        return self.form is Form.MARGIN or self.is_hard
+
+    def limit(self, upper: FloatArray) -> None:
+        """Set the limits of U; hypotheses and basis stay."""
+        upper = np.asarray(upper, dtype=np.float64)
+        is_hard = bool(np.isinf(upper).any())
+        _check_limits(upper, is_hard, self.form)
+        if self._program is not None and is_hard != self.is_hard:
+            self._program = None
+        self.upper, self.is_hard = upper, is_hard
+        if self.maximises_margin and not is_hard:
+            self.upper = upper * max(1.0, 1.0 / upper.sum())
+        if self._program is not None:
+            self._program.limit(self.upper)
+
+    def add(self, column: Array, hypothesis: Any = None) -> bool:
+        """Add a hypothesis, unless one with the same votes is present; tell whether it is new."""
+        key = np.asarray(column, dtype=np.int8).tobytes()
+        if len(key) != len(self.rows):
+            raise ValueError(
+                f"column has {len(key)} entries: give one for each of the {len(self.rows)} pairs"
+            )
+        if key in self._hypotheses:
+            return False
+        self._hypotheses[key] = hypothesis
+        return True
+
+    def solve(self) -> MasterSolution | None:
+        """Return the optimum over the hypotheses present, None if HiGHS finds none."""
+        if not self._hypotheses:
+            return self.without_hypotheses()
+        if self._program is None:
+            self._program = _Program(self.upper, self.rows, self.maximises_margin)
+        found = self._program.solve(self._columns())
+        if found is None:  # the rows may be at fault, not only the basis
+            self._program = _Program(self.upper, self.rows, self.maximises_margin)
+            found = self._program.solve(self._columns())
+        if found is None:
+            self._program = None
+            return None
+        weights, U, level = found
+        U = self._within_limits(U)
+        if not self.maximises_margin:
+            return MasterSolution(weights, U, 1.0, float(U.sum()))
+        return MasterSolution(weights / weights.sum(), U, level, level)
+
+    def without_hypotheses(self) -> MasterSolution:
+        """Return where to start: the limits, shared evenly among the pairs of a row."""
+        share = (np.isinf(self.upper) if self.is_hard else self.upper).astype(np.float64)
+        U = (share / np.maximum(np.bincount(self.rows, minlength=len(share)), 1))[self.rows]
+        if self.maximises_margin:
+            return MasterSolution(np.empty(0), U / U.sum(), -np.inf, -np.inf)
+        return MasterSolution(np.empty(0), U, 1.0, float(U.sum()))
+
+    def margins(self, weights: FloatArray) -> FloatArray:
+        r"""Return :math:`\sum_t w_t m_t[j]` for the first hypotheses, as many as weights."""
+        margins = np.zeros(len(self.rows))
+        for weight, column in zip(weights, self._columns(), strict=False):
+            if weight != 0.0:
+                margins += weight * column
+        return margins
+
+    def attained(self, weights: FloatArray) -> float:
+        r"""Return what weights attain in the primal problem, whatever they are.
+
+        .. math:: \sum_t w_t + \sum_i C_i \xi_i \quad\text{or}\quad \rho - \sum_i c_i \xi_i
+
+        with the best :math:`\rho`, the least margin once rows that weigh 1 are given up.
+        """
+        if self.maximises_margin and not len(weights):
+            return -np.inf
+        least = np.full(len(self.upper), np.inf)  # margin of each row
+        np.minimum.at(least, self.rows, self.margins(weights))
+        if self.is_hard:
+            return float(least[self.upper > 0.0].min())
+        level = 1.0
+        if self.maximises_margin:
+            order = np.argsort(least)
+            place = np.searchsorted(np.cumsum(self.upper[order]), 1.0 - ROUNDING)
+            level = float(least[order[min(int(place), len(order) - 1)]])
+        loss = float(self.upper @ np.maximum(level - least, 0.0))
+        return level - loss if self.maximises_margin else float(weights.sum()) + loss
+
+    def _columns(self) -> list[Array]:
+        return [np.frombuffer(key, dtype=np.int8) for key in self._hypotheses]
+
+    def _within_limits(self, U: FloatArray) -> FloatArray:
+        """Return U without what rounding adds to the limits, so that bounds can rest on it."""
+        sums = np.bincount(self.rows, U, minlength=len(self.upper))
+        over = sums > self.upper
+        factor = np.ones(len(sums))
+        factor[over] = self.upper[over] / sums[over]
+        return U * factor[self.rows]
+
+
+class _Program:
+    """A model of HiGHS in U/s, where s is the size of the limits."""
+
+    def __init__(self, upper: FloatArray, rows: IntArray, maximises_margin: bool) -> None:
+        self.rows, self.maximises_margin = rows, maximises_margin
+        n_pairs_a_row = np.bincount(rows, minlength=len(upper))
+        self.is_shared: BoolArray = n_pairs_a_row > 1
+        self.model, self.infinity = _new_model()
+        n, finite = len(rows), bool(np.isfinite(upper).all())
+        self.n_sums = int(self.is_shared.sum()) if finite else 0
+        self.n_before = self.n_sums + maximises_margin  # rows that are no hypotheses
+        self.n_sent = 0
+        cost = np.full(n, 0.0 if maximises_margin else -1.0)
+        self.model.addVars(n, np.zeros(n), np.zeros(n))
+        self.model.changeColsCost(n, np.arange(n, dtype=np.int32), cost)
+        if maximises_margin:
+            self.model.addVar(-self.infinity, self.infinity)
+            self.model.changeColCost(n, 1.0)
+            self._add_rows([np.arange(n)], [np.ones(n)], 0.0)
+        if self.n_sums:
+            order = np.argsort(rows, kind="stable")
+            parts = np.split(order, np.cumsum(n_pairs_a_row)[:-1])
+            parts = [parts[i] for i in np.flatnonzero(self.is_shared)]
+            self._add_rows(parts, [np.ones(len(part)) for part in parts], 0.0)
+        self.limit(upper)
+
+    def limit(self, upper: FloatArray) -> None:
+        """Set the limits and the unit, a power of two, so that nothing is rounded.
+
+        Above C = 1 it is the root of C: neither the limit nor the level is far from one.
+        """
+        n = len(self.rows)
+        largest = 1.0 / n if self.maximises_margin else float(upper.max())
+        largest = min(largest, largest**0.5)
+        self.unit = unit = 2.0 ** np.ceil(np.log2(largest)) if largest > 0.0 else 1.0
+        bound = np.minimum(upper / unit, self.infinity)
+        self.model.changeColsBounds(n, np.arange(n, dtype=np.int32), np.zeros(n), bound[self.rows])
+        if self.maximises_margin:
+            self.model.changeRowBounds(0, 1.0 / unit, 1.0 / unit)
+        if self.n_sums:
+            for row, value in enumerate(bound[self.is_shared], self.n_before - self.n_sums):
+                self.model.changeRowBounds(row, -self.infinity, value)
+        for row in range(self.n_before, self.n_before + self.n_sent):
+            self.model.changeRowBounds(row, -self.infinity, self._level())
+
+    def _level(self) -> float:
+        return 0.0 if self.maximises_margin else 1.0 / self.unit
+
+    def solve(self, columns: Sequence[Array]) -> tuple[FloatArray, FloatArray, float] | None:
+        """Return weights, U and level; go on from the last basis, and without it if that fails."""
+        self._send(columns[self.n_sent :])
+        if not self._run():
+            self.model.clearSolver()
+            if not self._run():
+                return None
+        solution, n = self.model.getSolution(), len(self.rows)
+        values = np.array(solution.col_value) * self.unit
+        weights = np.maximum(-np.array(solution.row_dual)[self.n_before :], 0.0)
+        level = float(values[n]) if self.maximises_margin else 1.0
+        return weights, np.maximum(values[:n], 0.0), level
+
+    def _run(self) -> bool:
+        import highspy
+
+        ended = self.model.run() == highspy.HighsStatus.kOk
+        return ended and self.model.getModelStatus() == highspy.HighsModelStatus.kOptimal
+
+    def _send(self, columns: Sequence[Array]) -> None:
+        """Add the rows of new hypotheses, all at once: each call moves the whole matrix."""
+        if not columns:
+            return
+        places = [np.flatnonzero(column) for column in columns]
+        values = [column[place] for column, place in zip(columns, places, strict=True)]
+        if self.maximises_margin:
+            places = [np.append(place, len(self.rows)) for place in places]
+            values = [np.append(value, -1) for value in values]
+        self._add_rows(places, values, self._level())
+        self.n_sent += len(columns)
+
+    def _add_rows(self, places: Sequence[Array], values: Sequence[Array], upper: float) -> None:
+        starts = np.cumsum([0, *map(len, places)])
+        self.model.addRows(
+            len(places),
+            np.full(len(places), -self.infinity),
+            np.full(len(places), upper),
+            int(starts[-1]),
+            starts[:-1].astype(np.int32),
+            np.concatenate(places).astype(np.int32),
+            np.concatenate(values).astype(np.float64),
+        )
+
+
+def _new_model() -> tuple[Any, float]:
+    """Return a silent model that keeps its basis, and what it takes for infinity."""
+    import highspy
+
+    model: Any = highspy.Highs()  # type: ignore[no-untyped-call, unused-ignore]
+    for option, value in {
+        "output_flag": False,
+        "presolve": "off",  # it, and parallel runs, would forget the basis
+        "parallel": "off",
+        "threads": 1,
+        "solver": "simplex",
+        "simplex_strategy": 1,
+        "simplex_scale_strategy": 0,
+        "primal_feasibility_tolerance": FEASIBILITY,
+        "dual_feasibility_tolerance": FEASIBILITY,
+    }.items():
+        model.setOptionValue(option, value)
+    return model, highspy.kHighsInf
+
+
+def _check_limits(upper: FloatArray, is_hard: bool, form: Form) -> None:
+    if not (upper >= 0.0).all():
+        raise ValueError(f"upper has {upper.min()}: give limits of 0 or above")
+    if is_hard and bool(((upper > 0.0) & np.isfinite(upper)).any()):
+        raise ValueError("upper has finite and infinite limits: give the one kind or the other")
+    if form is Form.MARGIN and upper.sum() < 1.0 - ROUNDING:
+        raise ValueError(f"the limits sum to {upper.sum():.6g}, and U to 1: lower nu to 1 or below")
