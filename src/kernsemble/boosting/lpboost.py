@@ -51,7 +51,7 @@ class LPBoostClassifier(VotingEnsemble):
         :math:`\max \rho - \frac1{\nu n} \sum_i \xi_i`, with margins of at least
         :math:`\rho - \xi_i` and weights that sum to 1.
     max_columns : int, default=1000
-        At most so many hypotheses are found.
+        At most so many hypotheses are found, those of a warm start among them.
     pricing : {"several", "one"}, default="several"
         Whether a round adds all hypotheses that the search finds at once and that improve the
         objective (of stumps, the best of each feature), or the best only, as in the papers. The

@@ -36,7 +36,7 @@ class LPBoostClassifierCV(Selection, LPBoostClassifier):
     nus : sequence of float or None, default=None
         If given, choose from these shares instead.
     max_columns : int, default=1000
-        At most so many hypotheses are found for each C.
+        At most so many hypotheses are found in a fold, for all C together.
     pricing : {"several", "one"}, default="several"
         How many hypotheses a round adds, as for `LPBoostClassifier`.
     tol : float, default=1e-6
