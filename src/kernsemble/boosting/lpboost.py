@@ -179,16 +179,15 @@ class LPBoostClassifier(VotingEnsemble):
             on_round=lambda *_: task.note("round", next(numbers)),
         )
         if found.status is Ending.INSEPARABLE:
+            self.__dict__.pop("voters_", None)  # no ensemble is left
             raise ValueError(f"C = {strength}: {found.status.value}")
         self._keep(program, found, before)
         if found.status is Ending.INTERRUPTED:
             raise KeyboardInterrupt(found.status.value)
-        self._tell(found)
+        self._tell(found, strength)
 
     def _keep(self, program: Program, found: Generated, before: Voters | None) -> None:
-        n_before = 0 if before is None else len(before)
-        new = program.search.voters(found.hypotheses[n_before:], self.classes_)
-        self.voters_ = new if before is None else before.followed_by(new)
+        self.voters_ = program.voters(found.hypotheses, self.classes_, before)
         self.estimator_weights_ = found.weights
         self.stage_weights_ = found.stages
         self.objective_, self.duality_gap_ = found.objective, found.upper - found.lower
@@ -196,9 +195,9 @@ class LPBoostClassifier(VotingEnsemble):
         self.ending_ = found.status.value
         self.margins_ = self._margins(program.cases)
 
-    def _tell(self, found: Generated) -> None:
+    def _tell(self, found: Generated, strength: float) -> None:
         """Warn of what a user may want to change."""
-        if found.status in (Ending.COLUMNS_USED_UP, Ending.FAILED):
+        if found.status in (Ending.COLUMNS_USED_UP, Ending.MEMORY_USED_UP, Ending.FAILED):
             warnings.warn(
                 f"max_columns = {self.max_columns}, tol = {self.tol}: {found.status.value}",
                 ConvergenceWarning,
@@ -206,7 +205,7 @@ class LPBoostClassifier(VotingEnsemble):
             )
         elif not found.weights.any():
             warnings.warn(
-                f"C = {self.C!r}: no hypothesis is worth its weight, and the ensemble is empty; "
+                f"C = {strength:g}: no hypothesis is worth its weight, and the ensemble is empty; "
                 "raise C",
                 UserWarning,
                 stacklevel=5,

@@ -134,6 +134,15 @@ class StumpVoters(Voters):
     def estimators(self) -> list[Any]:
         return [DecisionStump.of(self, place) for place in range(len(self))]
 
+    def taken(self, places: IntArray) -> Self:
+        return replace(
+            self,
+            feature=self.feature[places],
+            threshold=self.threshold[places],
+            below=self.below[places],
+            above=self.above[places],
+        )
+
     def followed_by(self, others: Self) -> Self:
         return replace(
             self,

@@ -34,6 +34,10 @@ class Ending(Enum):
 
     OPTIMAL = "no hypothesis that the base learner finds improves the objective by more than tol"
     COLUMNS_USED_UP = "stopped early: raise max_columns, loosen tol or lower C"
+    MEMORY_USED_UP = (
+        "stopped early: more hypotheses on so many rows and classes would take more than half of "
+        "the memory: give fewer rows, or lower C"
+    )
     NO_NEW_COLUMN = (
         "the base learner offers only hypotheses that are present: this is the best with what "
         "it finds; use an exhaustive base learner to be sure, or loosen tol"
@@ -172,6 +176,7 @@ class _Run:
     ) -> None:
         self.master, self.price, self.on_round = master, price, on_round
         self.tol, self.max_columns = tol, max_columns
+        self.most = min(max_columns, master.room)
         self.must_separate = master.is_hard and master.form is Form.SOFT
         self.solution = master.without_hypotheses()
         self.bound = np.inf if master.maximises_margin else 0.0  # that edges give
@@ -213,7 +218,10 @@ class _Run:
         objective = self.solution.objective
         if abs(objective - self.bound) <= self._distance(objective) or self.violation <= 0.0:
             return Ending.OPTIMAL
-        return Ending.COLUMNS_USED_UP if self.master.n_columns >= self.max_columns else None
+        if self.master.n_columns < self.most:
+            return None
+        is_full = self.most < self.max_columns
+        return Ending.MEMORY_USED_UP if is_full else Ending.COLUMNS_USED_UP
 
     def _note(self, edge: float) -> None:
         self.violation = edge - self.solution.level
@@ -232,7 +240,7 @@ class _Run:
         """Add hypotheses above the level, the largest edges first; tell whether one is new."""
         level, before = self.solution.level, self.master.n_columns
         for edge, column, name in sorted(found, key=lambda each: -each[0]):
-            if edge <= level + self._distance(level) or self.master.n_columns >= self.max_columns:
+            if edge <= level + self._distance(level) or self.master.n_columns >= self.most:
                 break
             self.master.add(column, name)
         return self.master.n_columns > before
