@@ -110,7 +110,7 @@ def generate_columns(
         The relative distance of the bounds to stop at, at the latest when no edge is above
         ``level * (1 + tol)``. Margins below 0.001 are found to ``0.001 * tol``.
     max_columns : int
-        At most so many hypotheses are added.
+        At most so many hypotheses are in the program, those it began with among them.
     start_columns : iterable of hypotheses
         Those to begin with.
     on_round : callable, optional
@@ -148,8 +148,8 @@ def generate_path(
 ) -> Iterator[Generated]:
     """Yield the solutions for one set of limits after another; hypotheses and basis are kept.
 
-    Increasing limits ask for more and more hypotheses. `max_columns` counts those that are
-    added for one set of limits. An interrupted solution is the last.
+    Increasing limits ask for more and more hypotheses; `max_columns` is for all of them together.
+    An interrupted solution is the last.
     """
     for upper in uppers:
         master.limit(upper)
@@ -182,7 +182,6 @@ class _Run:
         """Add hypotheses until there is a reason to end."""
         for name, column in start:
             self.master.add(column, name)
-        self.most = self.master.n_columns + self.max_columns
         while True:
             solution = self.master.solve()
             if solution is None:
@@ -214,7 +213,7 @@ class _Run:
         objective = self.solution.objective
         if abs(objective - self.bound) <= self._distance(objective) or self.violation <= 0.0:
             return Ending.OPTIMAL
-        return Ending.COLUMNS_USED_UP if self.master.n_columns >= self.most else None
+        return Ending.COLUMNS_USED_UP if self.master.n_columns >= self.max_columns else None
 
     def _note(self, edge: float) -> None:
         self.violation = edge - self.solution.level
@@ -233,7 +232,7 @@ class _Run:
         """Add hypotheses above the level, the largest edges first; tell whether one is new."""
         level, before = self.solution.level, self.master.n_columns
         for edge, column, name in sorted(found, key=lambda each: -each[0]):
-            if edge <= level + self._distance(level) or self.master.n_columns >= self.most:
+            if edge <= level + self._distance(level) or self.master.n_columns >= self.max_columns:
                 break
             self.master.add(column, name)
         return self.master.n_columns > before
