@@ -33,8 +33,11 @@ class Task:
         told = {"X": X, "y": y, "metadata": metadata, "reconstruction_attributes": {}}
         return cls(estimator, context, told)
 
-    def part(self, name: str, place: int, n_parts: int = 0) -> "Task":
-        """Return one of the parts, which may be done in any order and by any thread."""
+    def part(self, name: str, place: int, n_parts: int | None = 0) -> "Task":
+        """Return one of the parts, which may be done in any order and by any thread.
+
+        It has so many parts of its own, None if that is not known.
+        """
         context = self._context and self._context.subcontext(
             task_name=name, task_id=place, max_subtasks=n_parts, sequential_subtasks=False
         )

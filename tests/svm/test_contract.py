@@ -9,6 +9,7 @@ from kernsemble.svm import (
     InfiniteEnsembleClassifierCV,
     InfiniteEnsembleRegressor,
     InfiniteEnsembleRegressorCV,
+    MultiplicativeSVC,
 )
 
 TIGHT = 1e-10  # weights are compared with repetitions to nine digits
@@ -40,6 +41,8 @@ ESTIMATORS = [
     InfiniteEnsembleClassifierCV(
         loss="logistic", Cs=(0.1, 1.0), cv=3, multiclass="one-vs-rest", tol=TIGHT
     ),
+    MultiplicativeSVC(),
+    MultiplicativeSVC("stump", scaling="range", multiclass="one-vs-rest", sparsity=0.01),
     InfiniteEnsembleRegressor(tol=TIGHT),
     InfiniteEnsembleRegressor(Laplacian(0.5), epsilon=0.1, scaling=None, tol=TIGHT),
     InfiniteEnsembleRegressor(solver="additive", tol=TIGHTER),

@@ -2,6 +2,7 @@
 
 from kernsemble.svm.classifier_cv import InfiniteEnsembleClassifierCV
 from kernsemble.svm.infinite_ensemble import InfiniteEnsembleClassifier
+from kernsemble.svm.multiplicative_svc import MultiplicativeSVC
 from kernsemble.svm.regressor import InfiniteEnsembleRegressor
 from kernsemble.svm.regressor_cv import InfiniteEnsembleRegressorCV
 
@@ -10,4 +11,5 @@ __all__ = [
     "InfiniteEnsembleClassifierCV",
     "InfiniteEnsembleRegressor",
     "InfiniteEnsembleRegressorCV",
+    "MultiplicativeSVC",
 ]

@@ -1,0 +1,253 @@
+r"""Factors of low rank: pivoted incomplete Cholesky, from the kernel rows that it visits.
+
+.. math:: K \approx G G^\top = K_{\cdot P} K_{PP}^{-1} K_{P \cdot}
+
+with r pivots P. What is left, :math:`K - GG^\top`, is positive semidefinite, zero in the rows of
+pivots, and its trace falls with every pivot. The greedy pivot is the row with the largest
+remaining diagonal; the random one is drawn with probabilities proportional to it, which comes
+within a factor of the best possible trace with few more pivots than the best rank needs, whatever
+the kernel (Chen, Epperly, Tropp and Webber 2025), where greed runs after outliers.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from kernsemble._arguments import check_choice, check_count, check_not_negative
+from kernsemble._typing import FloatArray, IntArray
+
+ComputeRows: TypeAlias = Callable[[IntArray], FloatArray]
+
+ROUNDING = 64  # units in the last place of a diagonal entry: less that is left of it is nothing
+FIRST_CAPACITY = 64  # of the factor, that doubles when it is full
+
+
+@dataclass(frozen=True, eq=False)
+class LowRank:
+    r"""A factor :math:`G`, and how to extend it to new rows.
+
+    Attributes
+    ----------
+    G : array of shape (n, r)
+        The factor, lower triangular in the rows of pivots.
+    pivots : array of shape (r,)
+        The rows that it interpolates: :math:`(GG^\top)_{iP} = K_{iP}`.
+    errors : array of shape (r + 1,)
+        The share of the trace of K that is left after each pivot; the first is 1.
+    n_rows : int
+        How many kernel rows were computed.
+    """
+
+    G: FloatArray
+    pivots: IntArray
+    errors: FloatArray
+    n_rows: int
+
+    @property
+    def rank(self) -> int:
+        """The number r of pivots."""
+        return len(self.pivots)
+
+    @property
+    def error(self) -> float:
+        """The share of the trace of K that the factor leaves."""
+        return float(self.errors[-1])
+
+    def extension(self, K_pivots: FloatArray) -> FloatArray:
+        """Return the factor's rows for new rows, given their kernel with the pivots, (m, r)."""
+        return _forward(self._pivot_factor(), K_pivots.T).T
+
+    def coefficients(self, v: FloatArray) -> FloatArray:
+        r"""Return c such that :math:`\sum_j c_j K(p_j, x) = g(x)^\top G^\top v`.
+
+        So an expansion on n rows becomes one on the r pivots.
+        """
+        from scipy.linalg import solve_triangular
+
+        return solve_triangular(self._pivot_factor(), self.G.T @ v, lower=True, trans="T")
+
+    def _pivot_factor(self) -> FloatArray:
+        return self.G[self.pivots].astype(np.float64, copy=False)
+
+
+def pivoted_cholesky(
+    compute_rows: ComputeRows,
+    diagonal: FloatArray,
+    *,
+    rank: int | None = None,
+    tol: float = 1e-3,
+    method: Literal["greedy", "random"] = "greedy",
+    rng: np.random.Generator | None = None,
+    block: int = 50,
+    dtype: DTypeLike = np.float64,
+) -> LowRank:
+    r"""Factor a positive semidefinite kernel matrix, of which only some rows are computed.
+
+    Parameters
+    ----------
+    compute_rows : callable
+        ``compute_rows(rows)`` returns these rows of K, of shape (len(rows), n).
+    diagonal : array of shape (n,)
+        The diagonal of K.
+    rank : int, optional
+        At most so many pivots.
+    tol : float
+        Stop where at most this share of the trace is left.
+    method : {"greedy", "random"}
+        How pivots are chosen.
+    rng : numpy.random.Generator, optional
+        Where random pivots come from.
+    block : int
+        How many random pivots are proposed at a time. A proposal is rejected as far as those
+        before it explain it, so pivots are distributed as if drawn one by one.
+    dtype : float64 or float32
+        The precision of the factor.
+
+    Returns
+    -------
+    LowRank
+        With as many pivots as were asked for, as `tol` needs (up to a block more, of random
+        ones), or as K has rank within rounding.
+
+    Notes
+    -----
+    Time is :math:`O(nr^2)` and memory :math:`O(nr)`. Greedy pivots come one by one, and each
+    reads the whole factor; random ones read it once a block, so that most of the time is spent
+    in products of matrices. Of a Gaussian kernel on 32,561 rows of 123 binary columns, 1,000
+    pivots took 23 seconds greedily and 6 at random on two busy cores, with 48 and 30 per cent
+    of the trace left.
+    """
+    check_choice("method", method, ("greedy", "random"))
+    check_not_negative("tol", tol)
+    check_count("block", block)
+    if rank is not None:
+        check_count("rank", rank)
+    diagonal = np.asarray(diagonal, dtype=np.float64)
+    if not (np.isfinite(diagonal).all() and diagonal.min(initial=0.0) >= 0.0):
+        raise ValueError("the diagonal holds negative or infinite values: give a definite kernel")
+    most = len(diagonal) if rank is None else min(rank, len(diagonal))
+    run = _Factorisation(compute_rows, diagonal, most, tol, np.dtype(dtype))
+    if method == "greedy":
+        while not run.has_ended:
+            run.add_greedy()
+    else:
+        rng = np.random.default_rng() if rng is None else rng
+        while not run.has_ended:
+            run.add_random(block, rng)
+    return run.result()
+
+
+class _Factorisation:
+    """How far a factor has come: its columns are held as rows, each written once."""
+
+    def __init__(
+        self,
+        compute_rows: ComputeRows,
+        diagonal: FloatArray,
+        most: int,
+        tol: float,
+        dtype: np.dtype[Any],
+    ) -> None:
+        self.compute_rows, self.most = compute_rows, most
+        self.left = diagonal.copy()  # of the diagonal
+        self.vanished = ROUNDING * float(np.finfo(dtype).eps) * diagonal
+        self.trace = float(diagonal.sum())
+        self.tol_left = tol * self.trace
+        self.columns = np.empty((min(FIRST_CAPACITY, most), len(diagonal)), dtype)
+        self.pivots: list[int] = []
+        self.lengths: list[float] = []  # squared, of the columns
+        self.n_rows = 0
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether there are enough pivots, or nothing is left."""
+        total = self.left.sum()
+        return len(self.pivots) >= self.most or total <= self.tol_left or total <= 0.0
+
+    def add_greedy(self) -> None:
+        """Add the row with the largest remaining diagonal."""
+        pivot = int(np.argmax(self.left))
+        residual = self._residual_rows(np.array([pivot]))
+        left = float(residual[0, pivot])
+        if left <= self.vanished[pivot]:
+            self.left[pivot] = 0.0  # the subtractions had not noticed
+        else:
+            self._add([pivot], residual / np.sqrt(left))
+
+    def add_random(self, block: int, rng: np.random.Generator) -> None:
+        """Propose rows by the remaining diagonal, and add those that survive the others."""
+        n_proposed = min(block, self.most)
+        proposed = rng.choice(len(self.left), n_proposed, p=self.left / self.left.sum())
+        rows, places = np.unique(proposed, return_inverse=True)
+        bars = rng.random(n_proposed) * self.left[proposed]
+        residual = self._residual_rows(rows)
+        among = residual[:, rows].astype(np.float64)
+        self.left[rows] = np.minimum(self.left[rows], np.diagonal(among))
+        factor, accepted = np.zeros_like(among), list[int]()  # of the accepted rows of the block
+        for place, bar in zip(places.tolist(), bars, strict=True):
+            left = among[place, place]
+            if left <= max(bar, self.vanished[rows[place]]):
+                continue  # explained by the pivots before it
+            column = among[:, place] / np.sqrt(left)
+            column[accepted] = 0.0
+            among -= np.outer(column, column)
+            among[place] = among[:, place] = 0.0
+            factor[:, len(accepted)] = column
+            accepted.append(place)
+            if len(self.pivots) + len(accepted) == self.most:
+                break
+        if accepted:
+            small = factor[accepted, : len(accepted)].astype(residual.dtype)
+            self._add(rows[accepted].tolist(), _forward(small, residual[accepted]))
+
+    def _residual_rows(self, rows: IntArray) -> FloatArray:
+        """Return rows of K less what the factor has of them."""
+        self.n_rows += len(rows)
+        known = self.columns[: len(self.pivots)]
+        residual = np.array(self.compute_rows(rows), dtype=self.columns.dtype)
+        if len(known):
+            residual -= known[:, rows].T @ known
+        return residual
+
+    def _add(self, pivots: list[int], columns: FloatArray) -> None:
+        """Add the columns of pivots, in this order."""
+        for pivot, column in zip(pivots, columns, strict=True):
+            r = len(self.pivots)
+            if r == len(self.columns):
+                self._grow()
+            self.columns[r] = column
+            self.columns[r, self.pivots] = 0.0  # exactly: nothing is left there
+            self.pivots.append(pivot)
+            squares = np.square(self.columns[r], dtype=np.float64)
+            self.lengths.append(float(squares.sum()))
+            self.left -= squares
+            self.left[pivot] = 0.0
+        self.left[self.left <= self.vanished] = 0.0
+
+    def _grow(self) -> None:
+        grown = np.empty(
+            (min(2 * len(self.columns), self.most), len(self.left)), self.columns.dtype
+        )
+        grown[: len(self.columns)] = self.columns
+        self.columns = grown
+
+    def result(self) -> LowRank:
+        """Return the factor."""
+        r = len(self.pivots)
+        shares = np.cumsum([0.0, *self.lengths]) / (self.trace or 1.0)
+        return LowRank(
+            G=(self.columns if r == len(self.columns) else self.columns[:r].copy()).T,
+            pivots=np.array(self.pivots, dtype=np.intp),
+            errors=np.maximum(1.0 - shares, 0.0),
+            n_rows=self.n_rows,
+        )
+
+
+def _forward(L: FloatArray, rows: FloatArray) -> FloatArray:
+    """Return :math:`L^{-1}` times rows."""
+    from scipy.linalg import solve_triangular
+
+    return solve_triangular(L, rows, lower=True, check_finite=False)

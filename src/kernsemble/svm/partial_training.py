@@ -1,0 +1,116 @@
+"""Machines trained one after another by multiplicative updates, and what is kept of each."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from itertools import count
+from typing import Any, Literal, NamedTuple, Self, TypeAlias
+
+import numpy as np
+
+from kernsemble._progress import Task
+from kernsemble._typing import FloatArray, IntArray
+from kernsemble.solvers.multiplicative import (
+    Machine,
+    MultiplicativeSolution,
+    UpdateStatus,
+    solve_multiplicative,
+)
+from kernsemble.svm.sources import Source
+
+Hypothesis: TypeAlias = Literal["ensemble", "last", "first"]
+
+ABSENT = "no row of its classes counts, so the machine is zero"
+
+
+class Trained(NamedTuple):
+    """What is kept of a machine."""
+
+    signed: FloatArray  # α y, for every row
+    objective: float
+    margin: float
+    bounds: tuple[float, float]  # of the optimum
+    n_iter: int
+    history: dict[str, Any]
+    status: UpdateStatus | None
+    ending: str
+
+    @classmethod
+    def of(cls, solution: MultiplicativeSolution, machine: Machine, signed: FloatArray) -> Self:
+        """Return one of the machines of a solution."""
+        return cls(
+            signed,
+            machine.objective,
+            machine.margin,
+            (solution.lower, solution.upper),
+            solution.n_iter,
+            asdict(solution.history),
+            solution.status,
+            solution.status.value,
+        )
+
+    @classmethod
+    def absent(cls, n: int) -> Self:
+        """Return the machine of no rows."""
+        return cls(np.zeros(n), 0.0, 0.0, (0.0, 0.0), 0, {}, None, ABSENT)
+
+    def ended(self, status: UpdateStatus) -> Self:
+        """Return the machine with another reason why it ended."""
+        return self._replace(status=status, ending=status.value)
+
+
+@dataclass(frozen=True)
+class Updates:
+    """Which machine of the updates is wanted, and when they end."""
+
+    hypothesis: Hypothesis
+    tol: float
+    max_iter: int | None
+
+    def train(
+        self, source: Source, sides: Sequence[FloatArray], weight: FloatArray, task: Task
+    ) -> list[Trained]:
+        """Return a machine for each of several vectors of signs, which are 0 for rows on no side.
+
+        An interrupt ends the machine at work where it is, and those after it at their first.
+        """
+        found: list[Trained] = []
+        is_interrupted = False
+        for place, signs in enumerate(sides):
+            rows = np.flatnonzero(signs)
+            if len(rows) == 0:
+                found.append(Trained.absent(len(signs)))
+                continue
+            with task.part("machine", place, None) as part:
+                trained = self._train_one(source, rows, signs, weight, part, is_interrupted)
+            is_interrupted = trained.status is UpdateStatus.INTERRUPTED
+            found.append(trained)
+        return found
+
+    def _train_one(
+        self,
+        source: Source,
+        rows: IntArray,
+        signs: FloatArray,
+        weight: FloatArray,
+        part: Task,
+        is_interrupted: bool,
+    ) -> Trained:
+        numbers = count()
+        is_first = is_interrupted or self.hypothesis == "first"
+        solution = solve_multiplicative(
+            source.among(rows),
+            signs[rows],
+            start=weight[rows],
+            tol=self.tol,
+            max_iter=0 if is_first else self.max_iter,
+            on_step=lambda _: part.note("step", next(numbers)),
+        )
+        if solution.status is UpdateStatus.INDEFINITE:
+            raise ValueError(f"kernel = {source.kernel}: {solution.status.value}")
+        machine: Machine = getattr(solution, self.hypothesis)
+        signed = np.zeros(len(signs))
+        signed[rows] = signs[rows] * machine.alpha
+        trained = Trained.of(solution, machine, signed)
+        if is_interrupted:
+            return trained.ended(UpdateStatus.INTERRUPTED)
+        return trained.ended(UpdateStatus.STEPS_TAKEN) if is_first else trained
