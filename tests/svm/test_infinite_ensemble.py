@@ -19,6 +19,7 @@ from kernsemble.solvers.newton import Newton
 from kernsemble.svm import (
     InfiniteEnsembleClassifier,
     InfiniteEnsembleRegressor,
+    expansion,
     machine as machine_module,
 )
 
@@ -196,7 +197,7 @@ def test_rows_are_asked_of_in_portions(monkeypatch):
         machine = InfiniteEnsembleClassifier(C=0.1).fit(rows, y)
         expected = machine.decision_function(rows)
         with monkeypatch.context() as patch:
-            patch.setattr(machine_module, "NUMBERS_AT_ONCE", 7 * len(machine.support_))
+            patch.setattr(expansion, "NUMBERS_AT_ONCE", 7 * len(machine.support_))
             assert_allclose(machine.decision_function(rows), expected)
 
 

@@ -1,4 +1,4 @@
-r"""Kernel expansions :math:`f_k(x) = \sum_j c_{kj} K(x_j, x)` with fewer rows.
+r"""Kernel expansions :math:`f_k(x) = \sum_j c_{kj} K(x_j, x)`: their values, and fewer rows.
 
 Coefficients of multiplicative updates are never zero, only small. Those that together are below
 rounding are left out without loss. To go further, dropping small ones is a poor way: of the
@@ -14,10 +14,31 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernsemble._typing import FloatArray, IntArray
+from kernsemble._threads import blocks
+from kernsemble._typing import FloatArray, IntArray, Rows
+from kernsemble.kernels import Kernel
+from kernsemble.svm.scaling import FeatureScaling
 
+NUMBERS_AT_ONCE = 20_000_000  # of the matrix between rows that are asked of and those known
 ROUNDING = 64  # units in the last place of a diagonal entry: less that is left of it is nothing
 FIRST_CAPACITY = 64  # of the factor, that doubles when it is full
+
+
+def expansion_values(
+    X: Rows,
+    kernel: Kernel,
+    scaling: FeatureScaling,
+    support_vectors: Rows,
+    coefficients: FloatArray,
+) -> FloatArray:
+    """Return the value of each expansion (columns) at each row, some rows at once."""
+    values = np.zeros((X.shape[0], len(coefficients)))
+    if support_vectors.shape[0] == 0:
+        return values
+    known = scaling.transform(support_vectors)
+    for span in blocks(X.shape[0], max(NUMBERS_AT_ONCE // known.shape[0], 1)):
+        values[span] = kernel(scaling.transform(X[span]), known) @ coefficients.T
+    return values
 
 
 class Expansion(NamedTuple):

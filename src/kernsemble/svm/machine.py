@@ -21,6 +21,7 @@ from kernsemble.solvers.matrix import Matrix, RowsOnDemand, as_matrix
 from kernsemble.solvers.smo import Watch
 from kernsemble.svm.additive_machine import AdditiveMachine, dense_rows
 from kernsemble.svm.comparison import Comparison, compare
+from kernsemble.svm.expansion import expansion_values
 from kernsemble.svm.losses import check_solver
 from kernsemble.svm.memory import Budget
 from kernsemble.svm.mixed import MixedTable, is_mixed
@@ -28,8 +29,6 @@ from kernsemble.svm.problem import Problem
 from kernsemble.svm.scaling import Kind
 from kernsemble.svm.solving import solve_each
 from kernsemble.svm.tabulation import Tabulation
-
-NUMBERS_AT_ONCE = 20_000_000  # of the matrix between rows that are asked of and those known
 
 MISSING_TOO = {"ensure_all_finite": "allow-nan"}  # what may be missing is up to the kernel
 ACCEPTED = {"accept_sparse": "csr", "dtype": (np.float64, np.float32), **MISSING_TOO}
@@ -190,16 +189,8 @@ class Machine(CallbackSupportMixin, AdditiveMachine):  # type: ignore[misc,valid
         rows = self._read_again(X)
         if self.solver_ == "additive":
             return self.tables_.values(dense_rows(rows, Budget.of(self.cache_size)))
-        if len(self.support_) == 0:
-            return np.tile(self.intercept_, (rows.shape[0], 1))
-        known = self.scaling_.transform(self.support_vectors_)
-        height = max(NUMBERS_AT_ONCE // len(self.support_), 1)
-        values = np.empty((rows.shape[0], len(self.intercept_)))
-        for start in range(0, rows.shape[0], height):
-            span = slice(start, start + height)
-            K = self.kernel_(self.scaling_.transform(rows[span]), known)
-            values[span] = K @ self.dual_coef_.T + self.intercept_
-        return values
+        known = self.kernel_, self.scaling_, self.support_vectors_
+        return expansion_values(rows, *known, self.dual_coef_) + self.intercept_
 
     def _before(self, n_machines: int, n_rows: int) -> FloatArray | None:
         """Return the coefficients of the last fit, None where this one starts anew."""

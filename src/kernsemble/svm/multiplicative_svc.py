@@ -17,8 +17,7 @@ from kernsemble._validation import read_classes, read_weights, refuse_one_class
 from kernsemble.kernels import Kernel
 from kernsemble.solvers.multiplicative import UpdateStatus
 from kernsemble.svm.columns import Columns
-from kernsemble.svm.expansion import Expansion, interpolated, without_rounding
-from kernsemble.svm.machine import NUMBERS_AT_ONCE
+from kernsemble.svm.expansion import Expansion, expansion_values, interpolated, without_rounding
 from kernsemble.svm.memory import Budget
 from kernsemble.svm.multiclass import Multiclass, Shape, as_reduction, check_shape
 from kernsemble.svm.partial_training import Hypothesis, Trained, Updates
@@ -294,13 +293,5 @@ class MultiplicativeSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  
         """Return the value of every machine at every row."""
         check_is_fitted(self)
         rows = validate_data(self, X, reset=False, **ACCEPTED)
-        values = np.zeros((rows.shape[0], len(self.dual_coef_)))
-        if len(self.support_) == 0:
-            return values
-        known = self.scaling_.transform(self.support_vectors_)
-        height = max(NUMBERS_AT_ONCE // len(self.support_), 1)
-        for start in range(0, rows.shape[0], height):
-            span = slice(start, start + height)
-            K = self.kernel_(self.scaling_.transform(rows[span]), known)
-            values[span] = K @ self.dual_coef_.T
-        return values
+        known = self.kernel_, self.scaling_, self.support_vectors_
+        return expansion_values(rows, *known, self.dual_coef_)
