@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, train_test_split
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
@@ -189,6 +189,28 @@ def test_held_out_rows_end_boosting():
         clone(machine).fit(X[:4], [0, 0, 0, 1])
 
 
+@pytest.mark.parametrize("patience", [1, 7, 40])
+def test_rounds_end_when_the_best_is_so_many_ago(patience, monkeypatch):
+    settings = {"n_estimators": 100, "n_iter_no_change": patience, "random_state": 1}
+    whole = AdaBoostClassifier(**settings).fit(X, y)
+    monkeypatch.setattr(rounds, "ENTRIES_A_CALL", 1)
+    one_by_one = AdaBoostClassifier(**settings).fit(X, y)
+    assert_array_equal(whole.estimator_weights_, one_by_one.estimator_weights_)
+    kept, held = train_test_split(np.arange(150), test_size=0.1, stratify=y, random_state=1)
+    plain = AdaBoostClassifier(n_estimators=100).fit(X[kept], y[kept])
+    scores = list(plain.staged_score(X[held], y[held]))
+    n_best = len(whole.estimators_)
+    assert scores[n_best - 1] == max(scores[: n_best + patience])
+    assert scores.index(max(scores[: n_best + patience])) == n_best - 1
+
+
+def test_held_out_rows_know_classes_without_cases():
+    present = np.where(species == 0, 0.0, 1.0)
+    machine = AdaBoostClassifier(n_estimators=50, n_iter_no_change=5, random_state=0)
+    machine.fit(flowers, species, sample_weight=present)
+    assert machine.score(flowers[species > 0], species[species > 0]) > 0.9
+
+
 def test_an_interrupt_keeps_what_was_reached():
     class Interrupted(DecisionTreeClassifier):
         calls = 0
@@ -213,6 +235,7 @@ def test_an_interrupt_keeps_what_was_reached():
         (AdaBoostClassifier(n_estimators=0), "n_estimators = 0"),
         (AdaBoostClassifier(learning_rate=-1.0), "learning_rate = -1.0"),
         (AdaBoostClassifier(n_iter_no_change=0), "n_iter_no_change = 0"),
+        (AdaBoostClassifier(n_iter_no_change=5, warm_start=True), "give one of the two"),
         (AdaBoostClassifier(KNeighborsClassifier()), "takes no sample_weight"),
         (AdaBoostClassifierCV(ns_estimators=[]), "ns_estimators"),
         (AdaBoostClassifierCV(ns_estimators=[0, 5]), "ns_estimators = 0"),

@@ -17,6 +17,7 @@ from sklearn.tree import DecisionTreeClassifier
 import kernsemble
 from kernsemble.boosting import AdaBoostClassifier, LPBoostClassifier, LPBoostClassifierCV
 from kernsemble.datasets import make_threenorm
+from kernsemble.solvers import linear_program
 
 X, y = make_threenorm(80, n_features=4, random_state=0)
 Z, labels = make_threenorm(200, n_features=4, random_state=1)
@@ -148,6 +149,15 @@ def test_too_few_columns_are_told():
     assert machine.objective_ - machine.duality_gap_ <= best <= machine.objective_
 
 
+def test_hypotheses_that_do_not_fit_in_memory_are_told(monkeypatch):
+    entries = 4 * len(X)  # four hypotheses
+    memory = 2.0 * linear_program.BYTES_AN_ENTRY * entries
+    monkeypatch.setattr(linear_program, "physical_memory", lambda: memory)
+    with pytest.warns(ConvergenceWarning, match="more than half of the memory"):
+        machine = LPBoostClassifier(C=1.0).fit(X, y)
+    assert len(machine.estimators_) == 4
+
+
 @pytest.mark.parametrize(
     "estimator", [LogisticRegression(max_iter=1000), DecisionTreeClassifier(max_depth=2)]
 )
@@ -172,6 +182,21 @@ def test_a_warm_start_begins_with_what_is_known():
     assert machine.objective_ == pytest.approx(soft_optimum(X, np.intp(y > 0), 1.0), rel=1e-5)
     with pytest.raises(ValueError, match="warm_start = True"):
         machine.fit(flowers, species)
+
+
+def test_a_warm_start_forgets_what_is_the_same_on_other_rows():
+    machine = LPBoostClassifier(C=1.0, warm_start=True).fit(X, y)
+    fewer = slice(0, 40)
+    n_before = len(machine.estimators_)
+    machine.fit(X[fewer], y[fewer])
+    assert len(machine.estimators_) == len(machine.estimator_weights_)
+    assert len(machine.voters_.taken(np.arange(n_before // 2))) == n_before // 2
+    assert machine.objective_ == pytest.approx(soft_optimum(X[fewer], np.intp(y[fewer] > 0), 1.0))
+    said = sum(
+        weight * each.predict(Z)
+        for weight, each in zip(machine.estimator_weights_, machine.estimators_, strict=True)
+    )
+    assert_allclose(machine.decision_function(Z), said, atol=1e-9)
 
 
 def test_an_interrupt_keeps_what_was_reached():

@@ -118,7 +118,12 @@ class AdaBoostClassifier(VotingEnsemble):
         rng, held_out = check_random_state(self.random_state), None
         if self.n_iter_no_change is not None:
             cases, counts, held_out = HeldOut.part(
-                cases, counts, self.validation_fraction, self.n_iter_no_change, rng
+                cases,
+                counts,
+                self.classes_,
+                self.validation_fraction,
+                self.n_iter_no_change,
+                rng,
             )
         with Task.of_fit(self, self.n_estimators, X, y, sample_weight) as task:
             self._boost(cases, counts, self.n_estimators, rng, task, held_out)
@@ -130,6 +135,12 @@ class AdaBoostClassifier(VotingEnsemble):
         if self.n_iter_no_change is not None:
             check_count("n_iter_no_change", self.n_iter_no_change)
             check_share("validation_fraction", self.validation_fraction)
+            if self.warm_start:
+                raise ValueError(
+                    f"warm_start = True and n_iter_no_change = {self.n_iter_no_change}: rounds of "
+                    "the last fit were not scored on the rows held out by this one; give one of "
+                    "the two"
+                )
 
     def _boost(
         self,
@@ -148,7 +159,7 @@ class AdaBoostClassifier(VotingEnsemble):
             rounds.go_on_from(before, self.classes_)
         n_before = 0 if before is None else len(before.weights)
         try:
-            _advance(rounds, n_rounds - n_before, task, held_out, self.classes_)
+            _advance(rounds, n_rounds - n_before, task, held_out)
         except KeyboardInterrupt:
             rounds.ending = Ending.INTERRUPTED
             if len(rounds) > 0:
@@ -196,15 +207,14 @@ class AdaBoostClassifier(VotingEnsemble):
         return log_softmax(self._votes(X), axis=1)
 
 
-def _advance(
-    rounds: Rounds, n_rounds: int, task: Task, held_out: HeldOut | None, classes: Any
-) -> None:
+def _advance(rounds: Rounds, n_rounds: int, task: Task, held_out: HeldOut | None) -> None:
+    at_once = n_rounds if held_out is None else held_out.patience
     while len(rounds) < n_rounds and not rounds.has_ended:
         n_done = len(rounds)
-        rounds.advance(n_rounds - n_done)
+        rounds.advance(min(n_rounds - n_done, at_once))
         for place in range(n_done, len(rounds)):
             task.note("round", place)
         if held_out is not None:
-            held_out.hear(rounds, classes)
+            held_out.hear(rounds)
     if held_out is not None:
         rounds.cut(held_out.best)

@@ -51,7 +51,7 @@ class LPBoostClassifier(VotingEnsemble):
         :math:`\max \rho - \frac1{\nu n} \sum_i \xi_i`, with margins of at least
         :math:`\rho - \xi_i` and weights that sum to 1.
     max_columns : int, default=1000
-        At most so many hypotheses are found.
+        At most so many hypotheses are found, those of a warm start among them.
     pricing : {"several", "one"}, default="several"
         Whether a round adds all hypotheses that the search finds at once and that improve the
         objective (of stumps, the best of each feature), or the best only, as in the papers. The
@@ -97,8 +97,8 @@ class LPBoostClassifier(VotingEnsemble):
     >>> X, y = make_twonorm(300, random_state=0)
     >>> X_test, y_test = make_twonorm(3000, random_state=1)
     >>> machine = LPBoostClassifier().fit(X, y)
-    >>> machine.score(X_test, y_test), machine.n_voters_
-    (0.948, 62)
+    >>> machine.score(X_test, y_test), bool(machine.n_voters_ < 100)
+    (0.94, True)
     """
 
     def __init__(
@@ -179,16 +179,15 @@ class LPBoostClassifier(VotingEnsemble):
             on_round=lambda *_: task.note("round", next(numbers)),
         )
         if found.status is Ending.INSEPARABLE:
+            self.__dict__.pop("voters_", None)  # no ensemble is left
             raise ValueError(f"C = {strength}: {found.status.value}")
         self._keep(program, found, before)
         if found.status is Ending.INTERRUPTED:
             raise KeyboardInterrupt(found.status.value)
-        self._tell(found)
+        self._tell(found, strength)
 
     def _keep(self, program: Program, found: Generated, before: Voters | None) -> None:
-        n_before = 0 if before is None else len(before)
-        new = program.search.voters(found.hypotheses[n_before:], self.classes_)
-        self.voters_ = new if before is None else before.followed_by(new)
+        self.voters_ = program.voters(found.hypotheses, self.classes_, before)
         self.estimator_weights_ = found.weights
         self.stage_weights_ = found.stages
         self.objective_, self.duality_gap_ = found.objective, found.upper - found.lower
@@ -196,9 +195,9 @@ class LPBoostClassifier(VotingEnsemble):
         self.ending_ = found.status.value
         self.margins_ = self._margins(program.cases)
 
-    def _tell(self, found: Generated) -> None:
+    def _tell(self, found: Generated, strength: float) -> None:
         """Warn of what a user may want to change."""
-        if found.status in (Ending.COLUMNS_USED_UP, Ending.FAILED):
+        if found.status in (Ending.COLUMNS_USED_UP, Ending.MEMORY_USED_UP, Ending.FAILED):
             warnings.warn(
                 f"max_columns = {self.max_columns}, tol = {self.tol}: {found.status.value}",
                 ConvergenceWarning,
@@ -206,7 +205,7 @@ class LPBoostClassifier(VotingEnsemble):
             )
         elif not found.weights.any():
             warnings.warn(
-                f"C = {self.C!r}: no hypothesis is worth its weight, and the ensemble is empty; "
+                f"C = {strength:g}: no hypothesis is worth its weight, and the ensemble is empty; "
                 "raise C",
                 UserWarning,
                 stacklevel=5,

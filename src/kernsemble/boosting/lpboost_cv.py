@@ -36,7 +36,7 @@ class LPBoostClassifierCV(Selection, LPBoostClassifier):
     nus : sequence of float or None, default=None
         If given, choose from these shares instead.
     max_columns : int, default=1000
-        At most so many hypotheses are found for each C.
+        At most so many hypotheses are found in a fold, for all C together.
     pricing : {"several", "one"}, default="several"
         How many hypotheses a round adds, as for `LPBoostClassifier`.
     tol : float, default=1e-6
@@ -73,7 +73,7 @@ class LPBoostClassifierCV(Selection, LPBoostClassifier):
     >>> X_test, y_test = make_twonorm(3000, random_state=1)
     >>> machine = LPBoostClassifierCV(Cs=[0.03, 0.1, 0.3, 1.0]).fit(X, y)
     >>> machine.C_, machine.score(X_test, y_test)
-    (0.1, 0.946)
+    (0.3, 0.94)
     """
 
     warm_start = False

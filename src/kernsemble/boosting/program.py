@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -62,10 +63,19 @@ class Program:
         return [(found, self.column(said)) for found, said in several]
 
     def known(self, voters: Voters) -> list[Hypothesis]:
-        """Return hypotheses that were found before."""
+        """Return hypotheses that were found before, by their places among the voters."""
         places = np.full(len(voters.classes), -1)  # of classes without cases
         places[np.searchsorted(voters.classes, self.cases.classes)] = range(self.cases.n_classes)
-        return [(None, self.column(places[said])) for said in voters.codes(self.cases.X)]
+        return [
+            (number, self.column(places[said]))
+            for number, said in enumerate(voters.codes(self.cases.X))
+        ]
+
+    def voters(self, hypotheses: list[Any], classes: Any, before: Voters | None) -> Voters:
+        """Return hypotheses that were found, after those of `before` which were known."""
+        known = [each for each in hypotheses if isinstance(each, int)]
+        new = self.search.voters(hypotheses[len(known) :], classes)
+        return new if before is None else before.taken(np.array(known, int)).followed_by(new)
 
     def _gains(self, U: FloatArray) -> FloatArray:
         rows, wrong = self.pairs

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
@@ -28,9 +28,16 @@ class Cases:
     ) -> tuple[Self, FloatArray]:
         """Return the rows that count, with codes among the classes that do, and their weights."""
         rows = np.flatnonzero(weight > 0.0)
-        X = X if len(rows) == X.shape[0] else X[rows]
-        present, codes = np.unique(codes[rows], return_inverse=True)
-        return cls(X, codes, classes[present], float(weight.sum())), weight[rows]
+        cases = cls(X, codes, classes, float(weight.sum()))
+        return (cases if len(rows) == X.shape[0] else cases.among(rows, weight)), weight[rows]
+
+    def among(self, rows: IntArray, weight: FloatArray) -> Self:
+        """Return some of the rows, with codes among the classes that they have."""
+        present, codes = np.unique(self.codes[rows], return_inverse=True)
+        n_cases = float(weight[rows].sum())
+        return replace(
+            self, X=self.X[rows], codes=codes, classes=self.classes[present], n_cases=n_cases
+        )
 
     @property
     def n_classes(self) -> int:

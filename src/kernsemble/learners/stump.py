@@ -48,8 +48,10 @@ class DecisionStump(ClassifierMixin, BaseEstimator):
     >>> from kernsemble.learners import DecisionStump
     >>> X, y = load_iris(return_X_y=True)
     >>> stump = DecisionStump().fit(X, y)
-    >>> stump.feature_, stump.threshold_, stump.below_, stump.above_
-    (2, 2.45, 0, 1)
+    >>> stump.feature_, stump.threshold_
+    (2, 2.45)
+    >>> print(stump.below_, stump.above_)
+    0 1
     """
 
     def __sklearn_tags__(self) -> Any:
@@ -131,6 +133,15 @@ class StumpVoters(Voters):
     @property
     def estimators(self) -> list[Any]:
         return [DecisionStump.of(self, place) for place in range(len(self))]
+
+    def taken(self, places: IntArray) -> Self:
+        return replace(
+            self,
+            feature=self.feature[places],
+            threshold=self.threshold[places],
+            below=self.below[places],
+            above=self.above[places],
+        )
 
     def followed_by(self, others: Self) -> Self:
         return replace(

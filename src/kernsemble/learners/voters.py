@@ -30,6 +30,10 @@ class Voters(Value, ABC):
         """The hypotheses as fitted classifiers."""
 
     @abstractmethod
+    def taken(self, places: IntArray) -> Self:
+        """Return some of them."""
+
+    @abstractmethod
     def followed_by(self, others: Self) -> Self:
         """Return these and others of their kind, for the same classes."""
 
@@ -64,13 +68,15 @@ class EstimatorVoters(Voters):
     def estimators(self) -> list[Any]:
         return list(self.fitted)
 
+    def taken(self, places: IntArray) -> Self:
+        return replace(self, fitted=[self.fitted[place] for place in places.tolist()])
+
     def followed_by(self, others: Self) -> Self:
         return replace(self, fitted=[*self.fitted, *others.fitted])
 
     def votes(self, X: Rows, weights: FloatArray, n_classes: int) -> FloatArray:
         heard = np.flatnonzero(weights)
-        some = replace(self, fitted=[self.fitted[place] for place in heard.tolist()])
-        return Voters.votes(some, X, weights[heard], n_classes)
+        return Voters.votes(self.taken(heard), X, weights[heard], n_classes)
 
 
 def add_vote(votes: FloatArray, said: IntArray, weight: float) -> None:

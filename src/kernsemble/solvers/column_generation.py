@@ -34,6 +34,10 @@ class Ending(Enum):
 
     OPTIMAL = "no hypothesis that the base learner finds improves the objective by more than tol"
     COLUMNS_USED_UP = "stopped early: raise max_columns, loosen tol or lower C"
+    MEMORY_USED_UP = (
+        "stopped early: more hypotheses on so many rows and classes would take more than half of "
+        "the memory: give fewer rows, or lower C"
+    )
     NO_NEW_COLUMN = (
         "the base learner offers only hypotheses that are present: this is the best with what "
         "it finds; use an exhaustive base learner to be sure, or loosen tol"
@@ -110,7 +114,7 @@ def generate_columns(
         The relative distance of the bounds to stop at, at the latest when no edge is above
         ``level * (1 + tol)``. Margins below 0.001 are found to ``0.001 * tol``.
     max_columns : int
-        At most so many hypotheses are added.
+        At most so many hypotheses are in the program, those it began with among them.
     start_columns : iterable of hypotheses
         Those to begin with.
     on_round : callable, optional
@@ -148,8 +152,8 @@ def generate_path(
 ) -> Iterator[Generated]:
     """Yield the solutions for one set of limits after another; hypotheses and basis are kept.
 
-    Increasing limits ask for more and more hypotheses. `max_columns` counts those that are
-    added for one set of limits. An interrupted solution is the last.
+    Increasing limits ask for more and more hypotheses; `max_columns` is for all of them together.
+    An interrupted solution is the last.
     """
     for upper in uppers:
         master.limit(upper)
@@ -172,6 +176,7 @@ class _Run:
     ) -> None:
         self.master, self.price, self.on_round = master, price, on_round
         self.tol, self.max_columns = tol, max_columns
+        self.most = min(max_columns, master.room)
         self.must_separate = master.is_hard and master.form is Form.SOFT
         self.solution = master.without_hypotheses()
         self.bound = np.inf if master.maximises_margin else 0.0  # that edges give
@@ -182,7 +187,6 @@ class _Run:
         """Add hypotheses until there is a reason to end."""
         for name, column in start:
             self.master.add(column, name)
-        self.most = self.master.n_columns + self.max_columns
         while True:
             solution = self.master.solve()
             if solution is None:
@@ -214,7 +218,10 @@ class _Run:
         objective = self.solution.objective
         if abs(objective - self.bound) <= self._distance(objective) or self.violation <= 0.0:
             return Ending.OPTIMAL
-        return Ending.COLUMNS_USED_UP if self.master.n_columns >= self.most else None
+        if self.master.n_columns < self.most:
+            return None
+        is_full = self.most < self.max_columns
+        return Ending.MEMORY_USED_UP if is_full else Ending.COLUMNS_USED_UP
 
     def _note(self, edge: float) -> None:
         self.violation = edge - self.solution.level

@@ -38,9 +38,11 @@ from typing import Any
 
 import numpy as np
 
+from kernsemble._memory import physical_memory
 from kernsemble._typing import Array, BoolArray, FloatArray, IntArray
 
 FEASIBILITY = 1e-9  # of the rows and multipliers, where U is measured in units of its limit
+BYTES_AN_ENTRY = 130  # of the model, as measured
 ROUNDING = 1e-9  # by which limits that sum to one may miss it
 
 
@@ -112,6 +114,11 @@ class Master:
     def hypotheses(self) -> list[Any]:
         """What was added with each column."""
         return list(self._hypotheses.values())
+
+    @property
+    def room(self) -> float:
+        """How many hypotheses fit in half of this machine's memory."""
+        return 0.5 * physical_memory() // (BYTES_AN_ENTRY * len(self.rows))
 
     @property
     def maximises_margin(self) -> bool:

@@ -79,7 +79,8 @@ class C45Tree(ClassifierMixin, BaseEstimator):
     Notes
     -----
     Weights count cases: a row of weight 2 is two rows, and what is too few for a branch, or for
-    sure, depends on them. A booster rescales its weights so that they sum to the number of cases.
+    sure, depends on them. Weights that sum to 1 are a distribution, such as scikit-learn's boosters
+    give, and are multiplied by the number of rows that count; boosters here do that themselves.
 
     It differs from Quinlan's program in that all features are numbers; that thresholds are
     halfway between values (there: the largest value in the training set below that); that
@@ -146,6 +147,8 @@ class C45Tree(ClassifierMixin, BaseEstimator):
         X, y = validate_data(self, X, y, **ACCEPTED)
         self.classes_, codes = read_classes(y)
         weight = read_weights(sample_weight, len(X))
+        if np.isclose(weight.sum(), 1.0):
+            weight = weight * np.count_nonzero(weight)
         self.tree_ = self.learn(SortedRows.of(X), codes, weight, len(self.classes_))
         return self
 
