@@ -407,3 +407,20 @@ def test_interrupt_before_the_first_breakpoint_leaves_no_path(monkeypatch):
     monkeypatch.setattr("kernsemble.solvers.smo._WholeRun.finish", interrupted)
     with pytest.raises(KeyboardInterrupt):
         solve_path(np.eye(2), np.array([1.0, -1.0]))
+
+
+def test_decisions_at_any_values_are_those_of_the_coefficients_there():
+    X, y = sample(40)
+    K = gram(Gaussian(gamma=0.1), X)
+    path = solve_path(K, y)
+    values = np.sort(np.concatenate([some_values(path), path.Cs[::5]]))
+    for C, f in zip(values, path.decisions_at(K, values), strict=True):
+        beta, bias = path.at(C)
+        assert_allclose(f, K @ beta + bias, atol=1e-7)
+    errors = path.leave_one_out_errors_at(K, path.Cs, np.ones(40))
+    assert_allclose(errors, path.leave_one_out_errors())
+    part = solve_path(K, y, smallest_C=0.1, largest_C=1.0)
+    assert_allclose(part.ends, [0.1, 1.0])
+    for C in (0.05, 2.0):
+        with pytest.raises(ValueError, match="C = "):
+            next(part.decisions_at(K, [C]))

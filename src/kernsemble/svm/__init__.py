@@ -4,10 +4,12 @@ from kernsemble.svm.classifier_cv import InfiniteEnsembleClassifierCV
 from kernsemble.svm.infinite_ensemble import InfiniteEnsembleClassifier
 from kernsemble.svm.regressor import InfiniteEnsembleRegressor
 from kernsemble.svm.regressor_cv import InfiniteEnsembleRegressorCV
+from kernsemble.svm.svm_path import SVMPath
 
 __all__ = [
     "InfiniteEnsembleClassifier",
     "InfiniteEnsembleClassifierCV",
     "InfiniteEnsembleRegressor",
     "InfiniteEnsembleRegressorCV",
+    "SVMPath",
 ]
