@@ -10,6 +10,7 @@ from kernsemble.svm import (
     InfiniteEnsembleRegressor,
     InfiniteEnsembleRegressorCV,
     MultiplicativeSVC,
+    SVMPath,
 )
 
 TIGHT = 1e-10  # weights are compared with repetitions to nine digits
@@ -48,6 +49,8 @@ ESTIMATORS = [
     InfiniteEnsembleRegressor(solver="additive", tol=TIGHTER),
     InfiniteEnsembleRegressorCV(loss="squared", Cs=(0.1, 1.0), cv=3, tol=TIGHT),
     InfiniteEnsembleRegressorCV(Cs=(0.1, 1.0), epsilons=(0.1,), cv=3, tol=TIGHT),
+    SVMPath(),
+    SVMPath("stump", C=1.0, multiclass="one-vs-rest", class_weight="balanced"),
 ]
 
 

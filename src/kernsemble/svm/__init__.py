@@ -5,6 +5,7 @@ from kernsemble.svm.infinite_ensemble import InfiniteEnsembleClassifier
 from kernsemble.svm.multiplicative_svc import MultiplicativeSVC
 from kernsemble.svm.regressor import InfiniteEnsembleRegressor
 from kernsemble.svm.regressor_cv import InfiniteEnsembleRegressorCV
+from kernsemble.svm.svm_path import SVMPath
 
 __all__ = [
     "InfiniteEnsembleClassifier",
@@ -12,4 +13,5 @@ __all__ = [
     "InfiniteEnsembleRegressor",
     "InfiniteEnsembleRegressorCV",
     "MultiplicativeSVC",
+    "SVMPath",
 ]

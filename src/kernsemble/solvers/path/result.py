@@ -1,0 +1,269 @@
+"""A regularization path: what is kept of it, and the machine at any C."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from kernsemble._typing import FloatArray, IntArray
+from kernsemble._value import Value
+from kernsemble.solvers.result import Status
+
+SAME = 1e-13  # of C: the ends are kept as their reciprocals
+
+Point: TypeAlias = tuple[float, FloatArray, FloatArray]  # C, alpha and F = K gamma + b_0
+
+
+class Side(IntEnum):
+    r"""Where a row is: :math:`y_i f(x_i)` above, at or below 1, or the row has no weight."""
+
+    RIGHT = 0
+    ELBOW = 1
+    LEFT = 2
+    ABSENT = 3
+
+
+@dataclass(frozen=True, eq=False)
+class RegularizationPath(Value):
+    r"""The support vector machines of every C between two ends.
+
+    With :math:`\lambda = 1/C`, :math:`\alpha_i = \lambda y_i\beta_i \in [0, s_i]` and
+    :math:`b_0 = \lambda b`, all of :math:`\alpha` and :math:`b_0` is linear in
+    :math:`\lambda` between breakpoints, and only coefficients of rows on the elbow change. So
+    kept are, for every breakpoint, the coefficients on the elbow, and which rows moved.
+
+    Attributes
+    ----------
+    Cs : array of shape (n_breakpoints,)
+        Where the path bends, in order; the last is the end asked for if the path was not
+        followed to its own end. Equal ones are rows that move at the same C.
+    event_breakpoints, event_rows, event_sides : arrays of shape (n_events,)
+        At which breakpoint which row moved to which `Side`; the rows that were there at the
+        first breakpoint are told as moves of the first. A row told twice at a breakpoint is
+        where the later move tells.
+    violations : array of shape (n_breakpoints,)
+        How far :math:`y_i f(x_i)` is at most on the wrong side of 1.
+    n_restarts : int
+        How often the sets were found again at a fixed C, after ties or loss of accuracy.
+    is_complete : bool
+        Whether there is no breakpoint beyond the last, so that the path goes on for ever.
+    status : Status
+        CONVERGED at an end, STOPPED by `max_breakpoints`, or INTERRUPTED.
+    """
+
+    Cs: FloatArray
+    event_breakpoints: IntArray
+    event_rows: IntArray
+    event_sides: IntArray
+    violations: FloatArray
+    n_restarts: int
+    is_complete: bool
+    status: Status
+    _y: FloatArray
+    _weight: FloatArray
+    _first_sides: IntArray
+    _first_slope: float | None  # of b_0 in lambda, before the first breakpoint
+    _b_0: FloatArray
+    _alpha: FloatArray  # of the rows on the elbow, in the order they came, breakpoint by breakpoint
+    _alpha_ends: IntArray
+    _limit: tuple[FloatArray, float] | None  # alpha and b_0 at lambda = 0
+    _errors: FloatArray
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "status": self.status.name}  # no class in a file
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__({**state, "status": Status[state["status"]]})
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The least C and the largest between which the machine is known: 0 and inf at most."""
+        first, last = float(self.Cs[0]), float(self.Cs[-1])
+        return (
+            first if self._first_slope is None else 0.0,
+            last if self._limit is None else np.inf,
+        )
+
+    def at(self, C: float) -> tuple[FloatArray, float]:
+        r"""Return the coefficients :math:`\beta` and the bias b at one C, in O(m + n_events).
+
+        Below the first breakpoint of a path that starts at its own beginning, and beyond the
+        last of a complete one, any C is answered; C = inf if the classes are separated.
+        """
+        if not C > 0.0:
+            raise ValueError(f"C = {C!r}: give a positive number")
+        C = self._snapped(C)
+        if self.Cs[0] > C:
+            return self._before(C)
+        place = int(np.searchsorted(self.Cs, C, side="right")) - 1
+        here, b_0 = self._alpha_at(place), float(self._b_0[place])
+        if self.Cs[place] == C:
+            return self._y * here * C, b_0 * C
+        if place + 1 < len(self.Cs):
+            beyond, there, b_there = 1.0 / self.Cs[place + 1], *self._knot(place + 1)
+        else:
+            beyond, there, b_there = 0.0, *self._checked_limit(C)
+        share = (1.0 / self.Cs[place] - 1.0 / C) / (1.0 / self.Cs[place] - beyond)
+        if np.isinf(C):  # alpha vanishes with lambda
+            return self._y * here * self.Cs[place], b_0 * float(self.Cs[place])
+        alpha = np.clip(here + share * (there - here), 0.0, self._weight)
+        return self._y * alpha * C, (b_0 + share * (b_there - b_0)) * C
+
+    def sides_at(self, breakpoint_: int) -> IntArray:
+        """Return the `Side` of every row just after a breakpoint."""
+        sides = self._first_sides.copy()
+        n = self._n_events(breakpoint_)
+        sides[self.event_rows[:n]] = self.event_sides[:n]  # the last move of a row stays
+        return sides
+
+    def decisions_along(self, K: FloatArray) -> Iterator[FloatArray]:
+        r"""Yield the decision values :math:`K\beta + b` at one breakpoint after another.
+
+        Parameters
+        ----------
+        K : array of shape (n_rows, m)
+            The kernel between any rows and those of the training.
+
+        Notes
+        -----
+        A breakpoint costs O(n_rows e) with e rows on the elbow: only their coefficients move.
+        """
+        for C, _, F in self._knots_along(K, len(self.Cs)):
+            yield C * F
+
+    def decisions_at(self, K: FloatArray, Cs: Iterable[float]) -> Iterator[FloatArray]:
+        r"""Yield the decision values :math:`K\beta + b` at one finite C after another.
+
+        Parameters
+        ----------
+        K : array of shape (n_rows, m)
+            The kernel between any rows and those of the training.
+        Cs : floats, none below the one before
+            Anywhere between the `ends`.
+
+        Notes
+        -----
+        What a run of `decisions_along` costs, and O(n_rows + m) for every C: values at
+        breakpoints tell those between.
+        """
+        for C, _, F in self._points_at(K, Cs):
+            yield C * F
+
+    def leave_one_out_errors_at(
+        self, K: FloatArray, Cs: Iterable[float], counts: FloatArray
+    ) -> FloatArray:
+        r"""Return the bound on the leave-one-out error at any C, where rows stand for several.
+
+        Of the :math:`n_i` equal rows that a row stands for one is left out, and its share of the
+        coefficient is :math:`\lambda_i / n_i`; a row of :math:`n_i < 1` is left out whole.
+
+        .. math:: \frac{\sum_i s_i\,[\,\lambda_i K_{ii} / \max(n_i, 1) \ge y_i f(x_i)\,]}
+                  {\sum_i s_i}
+
+        Parameters
+        ----------
+        K : array of shape (m, m)
+            The kernel matrix.
+        Cs : floats, none below the one before
+            Anywhere between the `ends`.
+        counts : array of shape (m,)
+            How many rows each stands for, :math:`n`.
+        """
+        scale = np.diagonal(K) / np.maximum(counts, 1.0)
+        errors = [
+            self._weight[alpha * scale >= self._y * F].sum()
+            for _, alpha, F in self._points_at(K, Cs)
+        ]
+        return np.array(errors) / self._weight.sum()
+
+    def leave_one_out_errors(self) -> FloatArray:
+        r"""Return the bound of Evgeniou et al. on the leave-one-out error, at every breakpoint.
+
+        .. math:: \frac{\sum_i s_i\,[\,\lambda_i K_{ii} \ge y_i f(x_i)\,]}{\sum_i s_i},
+                  \qquad \lambda_i = y_i\beta_i .
+
+        Without row i the machine has :math:`y_i f^{(i)}(x_i) \ge y_i f(x_i) - \lambda_i K_{ii}`
+        if its bias is held: with D the dual objective to be maximised, D at
+        :math:`\lambda - \lambda_i e_i` is at most D at :math:`\lambda^{(i)}`, and D at
+        :math:`\lambda^{(i)} + \lambda_i e_i` at most D at :math:`\lambda`; the sum of both is
+        the claim. So a row that is not counted is surely right when left out. A bias that is
+        found anew may exceed the bound, and the bound grows with a constant added to K.
+        """
+        return self._errors.copy()
+
+    def best_by_leave_one_out(self) -> float:
+        """Return the smallest C of a breakpoint with the least bound on the leave-one-out error."""
+        return float(self.Cs[np.argmin(self._errors)])
+
+    def _knots_along(self, K: FloatArray, n: int) -> Iterator[Point]:
+        """Yield the first n breakpoints; one more is the limit, at C = inf."""
+        by_training_row = np.ascontiguousarray(K.T)
+        signed, values = np.zeros(len(self._y)), np.zeros(len(K))
+        for place in range(n):
+            alpha, b_0 = self._knot(place)
+            move = self._y * alpha - signed
+            rows = np.flatnonzero(move)
+            values += move[rows] @ by_training_row[rows]
+            signed += move
+            yield float(self.Cs[place]) if place < len(self.Cs) else np.inf, alpha, values + b_0
+
+    def _points_at(self, K: FloatArray, Cs: Iterable[float]) -> Iterator[Point]:
+        knots = self._knots_along(K, len(self.Cs) + (self._limit is not None))
+        here: Point = next(knots)
+        there: Point | None = here
+        for asked in Cs:
+            C = self._snapped(asked)
+            while there is not None and there[0] <= C:
+                here, there = there, next(knots, None)
+            if here[0] > C:
+                yield C, here[1], here[2] + self._bias_before(C)
+            elif here[0] == C:
+                yield here
+            elif there is None:
+                self._checked_limit(C)
+            else:
+                share = (1.0 / here[0] - 1.0 / C) / (1.0 / here[0] - 1.0 / there[0])
+                alpha, F = here[1] + share * (there[1] - here[1]), here[2]
+                yield C, alpha, F + share * (there[2] - F)
+
+    def _snapped(self, C: float) -> float:
+        """Return C, or the end that it is but for rounding."""
+        return next((float(end) for end in self.Cs[[0, -1]] if abs(C - end) <= SAME * end), C)
+
+    def _alpha_at(self, place: int) -> FloatArray:
+        n, sides = self._n_events(place), self.sides_at(place)
+        latest = np.zeros(len(sides), dtype=np.intp)
+        latest[self.event_rows[:n]] = np.arange(n)
+        alpha = np.where(sides == Side.LEFT, self._weight, 0.0)
+        elbow = np.flatnonzero(sides == Side.ELBOW)
+        start = self._alpha_ends[place - 1] if place else 0
+        alpha[elbow[np.argsort(latest[elbow])]] = self._alpha[start : self._alpha_ends[place]]
+        return alpha
+
+    def _n_events(self, place: int) -> int:
+        return int(np.searchsorted(self.event_breakpoints, place, side="right"))
+
+    def _knot(self, place: int) -> tuple[FloatArray, float]:
+        """Return alpha and b_0 at a breakpoint, or behind the last in the limit."""
+        if place == len(self.Cs) and self._limit is not None:
+            return self._limit
+        return self._alpha_at(place), float(self._b_0[place])
+
+    def _before(self, C: float) -> tuple[FloatArray, float]:
+        b_0 = self._b_0[0] + self._bias_before(C)
+        return self._y * self._alpha_at(0) * C, float(b_0 * C)
+
+    def _bias_before(self, C: float) -> float:
+        """Return by how much b_0 differs from that of the first breakpoint at a smaller C."""
+        if self._first_slope is None:
+            raise ValueError(f"C = {C!r}: the path starts at {self.Cs[0]:.6g}, lower smallest_C")
+        return float(self._first_slope * (1.0 / C - 1.0 / self.Cs[0]))
+
+    def _checked_limit(self, C: float) -> tuple[FloatArray, float]:
+        if self._limit is None:
+            raise ValueError(f"C = {C!r}: the path ends at {self.Cs[-1]:.6g}, raise largest_C")
+        if np.isinf(C) and self._limit[0].any():
+            raise ValueError("C = inf: nothing separates the classes, give a finite C")
+        return self._limit
