@@ -142,12 +142,10 @@ def _mean(numbers: list[float], digits: int) -> str:
 
 def path(names: list[str]) -> None:
     """Print what the whole regularization path takes and tells, beside the ensemble."""
-    print(
-        "\nOurs, and in brackets the paper's.\n\n"
-        "| set | rows | breakpoints | path, s | ensemble, s | ratio | SVM(LOO) | SVM(BEST) | ensemble |\n|"
-        + "---|"
-        * 9
-    )
+    print("\nOurs, and in brackets the paper's.\n")
+    columns = ["set", "rows", "breakpoints", "path, s", "ensemble, s", "ratio"]
+    columns += ["SVM(LOO)", "SVM(BEST)", "ensemble"]
+    print(f"| {' | '.join(columns)} |\n|" + "---|" * len(columns))
     for name in names:
         published, parts = PUBLISHED[name], next(splits(PUBLISHED[name].set))
         _, y, X_test, y_test = parts
