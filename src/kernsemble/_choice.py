@@ -11,6 +11,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from kernsemble._typing import FloatArray, IntArray, Rows
 
+PAPERS_PENALTIES = tuple(2.0**power for power in range(-17, 4, 2))  # values of C to choose from
+
 
 class Foreseen(ClassifierMixin, BaseEstimator, ABC):
     """What was said of the classes of held-out rows, in the form that scorers ask."""

@@ -16,7 +16,7 @@ from kernsemble.boosting.rounds import Rounds
 from kernsemble.boosting.selection import Selection
 from kernsemble.learners.search import search_for
 
-PAPERS_GRID = tuple(range(10, 1501, 10))
+PAPERS_ROUNDS = tuple(range(10, 1501, 10))
 
 
 class AdaBoostClassifierCV(Selection, AdaBoostClassifier):
@@ -106,7 +106,7 @@ class AdaBoostClassifierCV(Selection, AdaBoostClassifier):
         self
         """
         check_positive("learning_rate", self.learning_rate)
-        asked = PAPERS_GRID if self.ns_estimators is None else self.ns_estimators
+        asked = PAPERS_ROUNDS if self.ns_estimators is None else self.ns_estimators
         grid = [int(T) for T in as_grid("ns_estimators", asked, check_count)]
         rows, codes, counts = self._read(X, y, sample_weight)
         cases, weight = self._present(rows, codes, counts)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
-from kernsemble._choice import as_grid
+from kernsemble._choice import PAPERS_PENALTIES, as_grid
 from kernsemble._progress import Task, with_callbacks
 from kernsemble._typing import FloatArray, IntArray
 from kernsemble.boosting.lpboost import LPBoostClassifier, Pricing, check_nu, check_penalty
@@ -16,8 +16,6 @@ from kernsemble.boosting.selection import Selection
 from kernsemble.learners.search import search_for
 from kernsemble.solvers.column_generation import Ending, generate_path
 from kernsemble.solvers.linear_program import Form
-
-PAPERS_GRID = tuple(2.0**power for power in range(-17, 4, 2))
 
 
 class LPBoostClassifierCV(Selection, LPBoostClassifier):
@@ -141,7 +139,7 @@ class LPBoostClassifierCV(Selection, LPBoostClassifier):
 
     def _grid(self) -> tuple[str, Form, list[float]]:
         if self.nus is None:
-            Cs = PAPERS_GRID if self.Cs is None else self.Cs
+            Cs = PAPERS_PENALTIES if self.Cs is None else self.Cs
             return "C", Form.SOFT, as_grid("Cs", Cs, check_penalty)
         if self.Cs is not None:
             raise ValueError(f"Cs = {self.Cs!r} and nus = {self.nus!r}: give one of the two")

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.metaestimators import available_if
 
-from kernsemble._choice import share_right
+from kernsemble._choice import PAPERS_PENALTIES, share_right
 from kernsemble._progress import Task, with_callbacks
 from kernsemble._splits import check_classes, read_splits
 from kernsemble._typing import FloatArray, IntArray
@@ -22,7 +22,7 @@ from kernsemble.svm.infinite_ensemble import InfiniteEnsembleClassifier
 from kernsemble.svm.losses import LossOfClasses, Solver
 from kernsemble.svm.multiclass import Multiclass, Shape
 from kernsemble.svm.scaling import Kind
-from kernsemble.svm.selection import PAPERS_GRID, Selection, Variant
+from kernsemble.svm.selection import Selection, Variant
 
 
 def _tells_probabilities(machine: "InfiniteEnsembleClassifierCV") -> bool:
@@ -119,7 +119,7 @@ class InfiniteEnsembleClassifierCV(Selection, InfiniteEnsembleClassifier):
            [0.003, 0.997]])
     """
 
-    usual_grid = PAPERS_GRID
+    usual_grid = PAPERS_PENALTIES
 
     def __init__(  # noqa: PLR0913, PLR0917 (settings, given by name)
         self,

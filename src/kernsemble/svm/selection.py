@@ -27,7 +27,6 @@ from kernsemble.svm.racing import contestants
 from kernsemble.svm.tabulation import Sample, Tabulation
 from kernsemble.svm.trial import Trial, try_out
 
-PAPERS_GRID = tuple(2.0**power for power in range(-17, 4, 2))
 MULTIPLES_ON_TABLES = tuple(4.0**power for power in range(-2, 9))  # of C = "scale"
 
 
