@@ -57,6 +57,15 @@ def comparable_means(scores: FloatArray) -> FloatArray:
     return np.where(np.isnan(means), -np.inf, means)
 
 
+def check_means(means: FloatArray, scoring: Any) -> None:
+    """Demand a score that is a number for one setting at least."""
+    if np.isneginf(means).all():
+        raise ValueError(
+            f"scoring = {scoring!r} is not a number for any setting: choose another score, or "
+            "folds on which it is defined"
+        )
+
+
 def cross_validation_results(params: list[dict[str, Any]], scores: FloatArray) -> dict[str, Any]:
     """Return the scores of settings (rows) on folds (columns) in the form of GridSearchCV.
 

@@ -280,6 +280,14 @@ def test_the_choice_can_be_by_any_score(scoring):
     assert machine.best_score_ == pytest.approx(search.best_score_)
 
 
+def test_a_score_that_is_never_a_number_is_refused():
+    def nothing(machine, X, y):
+        return float("nan")
+
+    with pytest.raises(ValueError, match="is not a number for any setting"):
+        AdaBoostClassifierCV(ns_estimators=(1, 2), cv=3, scoring=nothing).fit(X, y)
+
+
 def test_the_choice_is_the_same_for_any_number_of_jobs():
     trees = DecisionTreeClassifier(max_depth=2, max_features=3)
     settings = {"ns_estimators": (5, 10, 20), "cv": 3, "random_state": 0}

@@ -12,6 +12,7 @@ from sklearn.utils.metaestimators import available_if
 
 from kernsemble._choice import (
     Foreseen,
+    check_means,
     comparable_means,
     cross_validation_results,
     share_right,
@@ -78,11 +79,7 @@ class Selection(VotingEnsemble):
                 part.note("fold", place)
         scores = np.transpose(columns)
         means = comparable_means(scores)
-        if np.isneginf(means).all():
-            raise ValueError(
-                f"scoring = {self.scoring!r} is not a number for any {name}: choose another "
-                "score, or folds on which it is defined"
-            )
+        check_means(means, self.scoring)
         self.best_index_ = int(means.argmax())
         self.best_score_ = float(means[self.best_index_])
         self.cv_results_ = cross_validation_results([{name: each} for each in values], scores)

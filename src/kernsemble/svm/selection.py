@@ -11,7 +11,12 @@ from sklearn.metrics import get_scorer
 from sklearn.utils import check_random_state
 
 from kernsemble._arguments import check_positive
-from kernsemble._choice import as_grid, comparable_means, cross_validation_results
+from kernsemble._choice import (
+    as_grid,
+    check_means,
+    comparable_means,
+    cross_validation_results,
+)
 from kernsemble._progress import Task
 from kernsemble._splits import Split
 from kernsemble._typing import FloatArray, Rows
@@ -185,11 +190,7 @@ class Selection(Machine):
         """Keep the scores of all trials, and return the place of the best."""
         scores = np.array([trial.scores for trial in trials])
         means = comparable_means(scores)
-        if np.isneginf(means).all():
-            raise ValueError(
-                f"scoring = {self.scoring!r} is not a number for any setting: choose another "
-                "score, or folds on which it is defined"
-            )
+        check_means(means, self.scoring)
         at, best = np.unravel_index(np.argmax(means.T), means.T.shape)
         params = [
             {**each, "C": C} for each, trial in zip(settings, trials, strict=True) for C in trial.Cs
