@@ -17,6 +17,14 @@ def check_positive(argument: str, value: Any) -> None:
         raise ValueError(f"{argument} = {value!r}: give a positive, finite number")
 
 
+def check_penalty(argument: str, value: Any, word: str | None = None) -> None:
+    """Demand a positive number, infinity among them; `word` may stand for one."""
+    if not (_is_real(value) and value > 0.0):
+        others = "or np.inf" if word is None else f"np.inf or {word!r}"
+        comma = " " if word is None else ", "
+        raise ValueError(f"{argument} = {value!r}: give a positive number{comma}{others}")
+
+
 def check_not_negative(argument: str, value: Any) -> None:
     """Demand a finite number that is not negative."""
     if not (_is_real(value) and 0.0 <= value < math.inf):

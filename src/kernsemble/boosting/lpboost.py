@@ -3,7 +3,6 @@
 import warnings
 from collections.abc import Iterator
 from itertools import count, pairwise
-from numbers import Real
 from typing import Any, Literal, Self, TypeAlias, get_args
 
 import numpy as np
@@ -11,7 +10,13 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from kernsemble._arguments import check_choice, check_count, check_positive, check_share
+from kernsemble._arguments import (
+    check_choice,
+    check_count,
+    check_penalty,
+    check_positive,
+    check_share,
+)
 from kernsemble._progress import Task, with_callbacks
 from kernsemble._typing import FloatArray
 from kernsemble.boosting.program import Program
@@ -162,7 +167,7 @@ class LPBoostClassifier(VotingEnsemble):
         asked: Any = self.C
         if isinstance(asked, str) and asked == "scale":
             return Form.SOFT, SCALE / n_cases
-        check_penalty("C", asked)
+        check_penalty("C", asked, "scale")
         return Form.SOFT, float(asked)
 
     def _solve(self, program: Program, form: Form, strength: float, task: Task) -> None:
@@ -228,9 +233,3 @@ def check_nu(argument: str, value: Any) -> None:
     """Demand a share of rows, above zero."""
     check_share(argument, value)
     check_positive(argument, value)
-
-
-def check_penalty(argument: str, value: Any) -> None:
-    """Demand a positive number, infinity among them."""
-    if not isinstance(value, Real) or not float(value) > 0.0:
-        raise ValueError(f"{argument} = {value!r}: give a positive number, np.inf or 'scale'")

@@ -13,6 +13,7 @@ from kernsemble._typing import FloatArray, IntArray, Rows
 from kernsemble._validation import read_classes, read_weights, refuse_one_class
 from kernsemble.kernels import Kernel
 from kernsemble.svm.calibration import Calibration
+from kernsemble.svm.deciding import DecidesByMachines
 from kernsemble.svm.losses import LossOfClasses, Solver
 from kernsemble.svm.machine import Machine
 from kernsemble.svm.multiclass import Multiclass, Shape, as_reduction, check_shape
@@ -29,7 +30,7 @@ def _has_logits(machine: "InfiniteEnsembleClassifier") -> bool:
     return True
 
 
-class InfiniteEnsembleClassifier(ClassifierMixin, Machine):
+class InfiniteEnsembleClassifier(ClassifierMixin, DecidesByMachines, Machine):
     r"""A weighted vote of infinitely many hypotheses, found by a support vector machine.
 
     .. math:: \min_{w, b}\; \tfrac12\|w\|^2
@@ -244,23 +245,6 @@ class InfiniteEnsembleClassifier(ClassifierMixin, Machine):
     def _problems(self, codes: IntArray, weight: FloatArray) -> list[Problem]:
         machines = range(self.reduction_.n_machines)
         return [Problem.of_sides(self.reduction_.signs(codes, each), weight) for each in machines]
-
-    def decision_function(self, X: ArrayLike) -> FloatArray:
-        """Return the vote of the ensemble at each row; with several classes, one for each.
-
-        With more than two classes and one-vs-one it is the number of pairs that a class
-        wins, and less than a half for how clearly; or, if `decision_function_shape` is "ovo",
-        the vote for each pair, in which positive numbers are for the first of the two.
-        """
-        values = self._values(X)
-        if self.decision_function_shape == "ovo" and len(self.classes_) > 2:
-            return values
-        return self.reduction_.decisions(values)
-
-    def predict(self, X: ArrayLike) -> Any:
-        """Return the class of each row."""
-        values = self._values(X)
-        return self.classes_[self.reduction_.winners(values)]
 
     @available_if(_has_logits)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: ArrayLike) -> FloatArray:

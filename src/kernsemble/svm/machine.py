@@ -1,7 +1,6 @@
 """What machines for classes and for numbers share: how they are solved, kept and asked."""
 
 import warnings
-from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
@@ -11,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array, check_X_y
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from kernsemble._arguments import check_count, check_positive
+from kernsemble._arguments import check_count, check_penalty, check_positive
 from kernsemble._progress import CallbackSupportMixin, Task
 from kernsemble._typing import FloatArray, Rows
 from kernsemble._validation import as_table
@@ -92,8 +91,7 @@ class Machine(CallbackSupportMixin, AdditiveMachine):  # type: ignore[misc,valid
         asked: Any = self.C
         if isinstance(asked, str) and asked == "scale":
             return unit * comparison.inverse_mean_distance(counts)
-        if not isinstance(asked, Real) or not float(asked) > 0.0:
-            raise ValueError(f"C = {asked!r}: give a positive number, np.inf or 'scale'")
+        check_penalty("C", asked, "scale")
         return float(asked)
 
     def _fit_machines(

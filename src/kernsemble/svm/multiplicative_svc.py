@@ -17,6 +17,7 @@ from kernsemble._validation import read_classes, read_weights, refuse_one_class
 from kernsemble.kernels import Kernel
 from kernsemble.solvers.multiplicative import UpdateStatus
 from kernsemble.svm.columns import Columns
+from kernsemble.svm.deciding import DecidesByMachines
 from kernsemble.svm.expansion import Expansion, expansion_values, interpolated, without_rounding
 from kernsemble.svm.memory import Budget
 from kernsemble.svm.multiclass import Multiclass, Shape, as_reduction, check_shape
@@ -28,7 +29,12 @@ from kernsemble.svm.spread import gaussian_of_spread
 ACCEPTED = {"accept_sparse": "csr", "dtype": (np.float64, np.float32)}
 
 
-class MultiplicativeSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc,valid-type]
+class MultiplicativeSVC(
+    CallbackSupportMixin,  # type: ignore[misc,valid-type]
+    ClassifierMixin,
+    DecidesByMachines,
+    BaseEstimator,
+):
     r"""A support vector machine with nothing to tune: the mean of partially trained ones.
 
     Of the distributions :math:`\alpha` over the training rows, each is a machine
@@ -271,23 +277,6 @@ class MultiplicativeSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  
             np.array([products.times(each) for each in signed]),
             self.sparsity,
         )
-
-    def decision_function(self, X: ArrayLike) -> FloatArray:
-        """Return the value of the machine at each row; with several classes, one for each.
-
-        With more than two classes and one-vs-one it is the number of pairs that a class wins,
-        and less than a half for how clearly; or, if `decision_function_shape` is "ovo", the
-        value for each pair, in which positive numbers are for the first of the two.
-        """
-        values = self._values(X)
-        if self.decision_function_shape == "ovo" and len(self.classes_) > 2:
-            return values
-        return self.reduction_.decisions(values)
-
-    def predict(self, X: ArrayLike) -> Any:
-        """Return the class of each row."""
-        values = self._values(X)
-        return self.classes_[self.reduction_.winners(values)]
 
     def _values(self, X: ArrayLike) -> FloatArray:
         """Return the value of every machine at every row."""

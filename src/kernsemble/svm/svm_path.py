@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from copy import copy
-from numbers import Real
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -10,12 +9,12 @@ from numpy.typing import ArrayLike
 from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
-from kernsemble._arguments import check_count, check_positive
+from kernsemble._arguments import check_count, check_penalty
 from kernsemble._progress import Task, with_callbacks
 from kernsemble._typing import FloatArray, IntArray, Rows
 from kernsemble.kernels import Kernel
 from kernsemble.solvers import Status
-from kernsemble.solvers.path import RegularizationPath, solve_path
+from kernsemble.solvers.path import RegularizationPath, check_ends, solve_path
 from kernsemble.solvers.smo import Watch
 from kernsemble.svm.comparison import compare
 from kernsemble.svm.distinct import distinct_rows
@@ -211,14 +210,10 @@ class SVMPath(InfiniteEnsembleClassifier):
         check_shape(self.decision_function_shape, self.multiclass)
         asked: Any = self.C
         is_word = isinstance(asked, str) and asked == "loo"
-        if not is_word and not (isinstance(asked, Real) and float(asked) > 0.0):
-            raise ValueError(f"C = {asked!r}: give a positive number, np.inf or 'loo'")
+        if not is_word:
+            check_penalty("C", asked, "loo")
         low, high = self.smallest_C, self.largest_C
-        for name, end in (("smallest_C", low), ("largest_C", high)):
-            if end is not None:
-                check_positive(name, end)
-        if low is not None and high is not None and not low < high:
-            raise ValueError(f"largest_C = {high!r}: give more than smallest_C = {low!r}")
+        check_ends(low, high)
         if not is_word and not (low or 0.0) <= float(asked) <= (high or np.inf):
             raise ValueError(
                 f"C = {asked!r} is not on the path from smallest_C = {low!r} to largest_C = "
@@ -324,11 +319,9 @@ class SVMPath(InfiniteEnsembleClassifier):
         C = inf, a hard margin, is on it if the classes are separated.
         """
         check_is_fitted(self, "paths_")
-        asked: Any = C
-        if not (isinstance(asked, Real) and float(asked) > 0.0):
-            raise ValueError(f"C = {asked!r}: give a positive number, or np.inf")
+        check_penalty("C", C)
         other = copy(self)
-        other.C = float(asked)
+        other.C = float(C)
         other._go_to(other.C)
         return other
 
@@ -337,14 +330,13 @@ class SVMPath(InfiniteEnsembleClassifier):
 
         The kernel between all rows of X and those of the training is computed at once.
         """
-        is_by_pairs = self.decision_function_shape == "ovo" and len(self.classes_) > 2
         for values in self._staged_values(X):
-            yield values if is_by_pairs else self.reduction_.decisions(values)
+            yield self._decisions(values)
 
     def staged_predict(self, X: ArrayLike) -> Iterator[Any]:
         """Yield what `predict` would return at each of `Cs_`."""
         for values in self._staged_values(X):
-            yield self.classes_[self.reduction_.winners(values)]
+            yield self._winners(values)
 
     def score_path(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None

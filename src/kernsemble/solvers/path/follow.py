@@ -93,11 +93,7 @@ def solve_path(
     >>> beta.round(3)
     array([-0.65, -1.  ,  1.  , -1.  ,  1.  ,  0.65])
     """
-    for name, C in (("smallest_C", smallest_C), ("largest_C", largest_C)):
-        if C is not None:
-            check_positive(name, C)
-    if smallest_C is not None and largest_C is not None and not smallest_C < largest_C:
-        raise ValueError(f"largest_C = {largest_C!r}: give more than smallest_C = {smallest_C!r}")
+    check_ends(smallest_C, largest_C)
     if max_breakpoints is not None:
         check_count("max_breakpoints", max_breakpoints)
     if K.dtype != np.float64:
@@ -117,6 +113,15 @@ def solve_path(
             raise
         run.status = Status.INTERRUPTED
     return run.path()
+
+
+def check_ends(smallest_C: float | None, largest_C: float | None) -> None:
+    """Demand two penalties in order, where they are given."""
+    for name, C in (("smallest_C", smallest_C), ("largest_C", largest_C)):
+        if C is not None:
+            check_positive(name, C)
+    if smallest_C is not None and largest_C is not None and not smallest_C < largest_C:
+        raise ValueError(f"largest_C = {largest_C!r}: give more than smallest_C = {smallest_C!r}")
 
 
 class _Run:
