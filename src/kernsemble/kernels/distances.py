@@ -16,6 +16,8 @@ from kernsemble._validation import as_features
 from kernsemble.kernels.gram import TileFunction, fill_gram
 
 CLOSE = 0.01
+FEW_COLUMNS = 4096  # of which a tile of rows may be made dense
+MARKED = -1.0  # a distance that is yet to be computed
 SQUARABLE = (1e-12, 1e12)  # sizes whose squares float32 can hold
 
 
@@ -84,7 +86,7 @@ def squared_l2_tile(A: Rows, B: Rows) -> FloatArray:
 
     They are expanded as :math:`\|a\|^2 + \|b\|^2 - 2a^\top b`, around the mean if dense. Pairs
     of which less than a hundredth is left are close, and are computed from their
-    differences; where there are many, the whole tile is.
+    differences; where there are many of dense rows, the whole tile is.
     """
     dtype = np.result_type(A.dtype, B.dtype)
     is_sparse = sparse.issparse(A) or sparse.issparse(B)
@@ -96,11 +98,10 @@ def squared_l2_tile(A: Rows, B: Rows) -> FloatArray:
         a, b = A - centre, B - centre
     squares = dot_tile(a, b)
     n_close = _expand(squared_norms(a), squared_norms(b), CLOSE, squares)
-    if n_close > CLOSE * squares.size:
-        return _sums(A, B, power=2)
     if n_close and is_sparse:
-        rows = np.flatnonzero(squares.min(axis=1) < 0.0)
-        squares[rows] = np.where(squares[rows] < 0.0, _sums(a[rows], b, power=2), squares[rows])
+        _fill_marked(a, b, 2, squares)
+    elif n_close > CLOSE * squares.size:
+        return _sums(A, B, power=2)
     elif n_close:
         _recompute_marked(A, B, squares)
     return squares
@@ -123,7 +124,9 @@ def l2_tile(A: Rows, B: Rows) -> FloatArray:
 
 
 def dot_tile(A: Rows, B: Rows) -> FloatArray:
-    """Return the inner products between a few rows."""
+    """Return the inner products between a few rows; of sparse ones best with one side dense."""
+    if sparse.issparse(A) and sparse.issparse(B) and B.shape[1] <= FEW_COLUMNS:
+        return A @ B.T.toarray(order="C")
     products = A @ B.T
     return products.toarray(order="C") if sparse.issparse(products) else products
 
@@ -132,13 +135,19 @@ def _sums(A: Rows, B: Rows, power: int) -> FloatArray:
     r"""Return :math:`\sum_d |a_d - b_d|^p`, p = 1 or 2, from the differences."""
     dtype = np.result_type(A.dtype, B.dtype)
     n, m = A.shape[0], B.shape[0]
-    sums = np.zeros((n + n % 2, m), dtype)
     if sparse.issparse(A) or sparse.issparse(B):
-        row = np.zeros(A.shape[1], dtype)
-        _sparse_differences(*_parts(A, dtype), *_parts(B, dtype), power, row, sums)
-    else:
-        _dense_differences(_even(A, dtype), _even(B, dtype).T.copy(), m, power, sums)
+        sums = np.full((n, m), MARKED, dtype)
+        _fill_marked(A, B, power, sums)
+        return sums
+    sums = np.zeros((n + n % 2, m), dtype)
+    _dense_differences(_even(A, dtype), _even(B, dtype).T.copy(), m, power, sums)
     return sums[:n]
+
+
+def _fill_marked(A: Rows, B: Rows, power: int, sums: FloatArray) -> None:
+    """Replace marks by the sums of sparse differences."""
+    row = np.zeros(A.shape[1], sums.dtype)
+    _sparse_differences(*_parts(A, sums.dtype), *_parts(B, sums.dtype), power, row, sums)
 
 
 def _even(rows: FloatArray, dtype: np.dtype[np.floating]) -> FloatArray:
@@ -163,14 +172,14 @@ def _parts(rows: Rows, dtype: np.dtype[np.floating]) -> tuple[FloatArray, IntArr
 
 @jit
 def _expand(a: FloatArray, b: FloatArray, close: float, products: FloatArray) -> int:
-    """Turn inner products into squared distances; mark close pairs by −1 and count them."""
+    """Turn inner products into squared distances; mark close pairs and count them."""
     n_close = 0
     for i in range(len(a)):
         for j in range(len(b)):
             scale = a[i] + b[j]
             square = scale - 2.0 * products[i, j]
             is_close = square <= close * scale
-            products[i, j] = -1.0 if is_close else square
+            products[i, j] = MARKED if is_close else square
             n_close += is_close
     return n_close
 
@@ -223,7 +232,7 @@ def _sparse_differences(
     row: FloatArray,
     sums: FloatArray,
 ) -> None:
-    """Sum over the stored entries of b, then over those of a in other columns.
+    """Sum marked pairs over the stored entries of b, then over those of a in other columns.
 
     `row` holds one row of A, zeros elsewhere; `seen` tells which pair last saw a column in b.
     """
@@ -232,6 +241,8 @@ def _sparse_differences(
         for p in range(A_indptr[i], A_indptr[i + 1]):
             row[A_indices[p]] = A_data[p]
         for j in range(len(B_indptr) - 1):
+            if sums[i, j] >= 0.0:
+                continue
             total, pair = 0.0, i * len(B_indptr) + j
             for p in range(B_indptr[j], B_indptr[j + 1]):
                 total += _size(row[B_indices[p]] - B_data[p], power)

@@ -1,5 +1,7 @@
 """Equal rows, taken as one that counts several times."""
 
+from typing import Any
+
 import numpy as np
 from scipy import sparse
 
@@ -7,9 +9,9 @@ from kernsemble._typing import FloatArray, IntArray, Rows
 
 
 def distinct_rows(
-    X: Rows, codes: IntArray, counts: FloatArray, weight: FloatArray
-) -> tuple[IntArray, FloatArray, FloatArray]:
-    """Return the first of equal rows of a class, how often they count, and their weight.
+    X: Rows, codes: IntArray, counts: FloatArray, *weights: FloatArray
+) -> tuple[Any, ...]:
+    """Return the first of equal rows of a class, how often they count, and their other weights.
 
     They are the same machine as the rows themselves, and no margin is reached by several of them
     at once. Rows that do not count are left out.
@@ -19,11 +21,8 @@ def distinct_rows(
     keys = [(int(codes[row]), contents[row]) for row in present]
     groups = np.array([group.setdefault(key, len(group)) for key in keys], dtype=np.intp)
     first = np.unique(groups, return_index=True)[1]
-    return (
-        present[first],
-        np.bincount(groups, counts[present]).astype(np.float64),
-        np.bincount(groups, weight[present]).astype(np.float64),
-    )
+    sums = (np.bincount(groups, each[present]) for each in (counts, *weights))
+    return present[first], *sums
 
 
 def _contents(X: Rows) -> list[bytes]:

@@ -18,6 +18,7 @@ from kernsemble.kernels import Kernel
 from kernsemble.solvers.multiplicative import UpdateStatus
 from kernsemble.svm.columns import Columns
 from kernsemble.svm.deciding import DecidesByMachines
+from kernsemble.svm.distinct import distinct_rows
 from kernsemble.svm.expansion import Expansion, expansion_values, interpolated, without_rounding
 from kernsemble.svm.memory import Budget
 from kernsemble.svm.multiclass import Multiclass, Shape, as_reduction, check_shape
@@ -94,7 +95,8 @@ class MultiplicativeSVC(
     reduction_ : Reduction
         Which classes are on the sides of each machine.
     support_, support_vectors_ : arrays
-        The rows that the expansion is on: nearly all, the pivots, or those that are left.
+        The rows that the expansion is on: nearly all, the pivots, or those that are left. Equal
+        rows of a class are updated alike, and are one: the first of them.
     dual_coef_ : array of shape (n_machines, n_support)
         The coefficients :math:`\alpha_i y_i`; on pivots, and with `sparsity`, those of the same
         function there. There is no intercept.
@@ -205,14 +207,13 @@ class MultiplicativeSVC(
         self.classes_, codes = read_classes(y)
         refuse_one_class(self.classes_)
         self.reduction_ = as_reduction(self.multiclass, len(self.classes_))
-        weight = read_weights(sample_weight, rows.shape[0])
-        present = np.flatnonzero(weight)
+        distinct, weight = distinct_rows(rows, codes, read_weights(sample_weight, rows.shape[0]))
         with Task.of_fit(self, self.reduction_.n_machines, X, y, sample_weight) as task:
-            source = self._source(rows[present], weight[present])
+            source = self._source(rows[distinct], weight)
             machines = range(self.reduction_.n_machines)
-            sides = [self.reduction_.signs(codes[present], machine) for machine in machines]
+            sides = [self.reduction_.signs(codes[distinct], machine) for machine in machines]
             updates = Updates(self.hypothesis, self.tol, self.max_iter)
-            self._store(source, present, rows, updates.train(source, sides, weight[present], task))
+            self._store(source, distinct, rows, updates.train(source, sides, weight, task))
         return self
 
     def _check_settings(self) -> None:
@@ -232,7 +233,7 @@ class MultiplicativeSVC(
         self.kernel_ = self._unbound_kernel(scaled, weight).bind(scaled, weight)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         n_machines, budget = self.reduction_.n_machines, Budget.of(self.cache_size)
-        return source_of(self.kernel_, scaled, self.rank, budget, rng, n_machines)
+        return source_of(self.kernel_, scaled, weight, self.rank, budget, rng, n_machines)
 
     def _unbound_kernel(self, X: Rows, weight: FloatArray) -> Kernel:
         asked: Any = self.kernel
@@ -242,10 +243,10 @@ class MultiplicativeSVC(
         columns = Columns(np.zeros(X.shape[1], dtype=bool), None if names is None else tuple(names))
         return columns.kernel(asked).require_definite("a machine without a bias")
 
-    def _store(self, source: Source, present: IntArray, X: Rows, found: list[Trained]) -> None:
+    def _store(self, source: Source, distinct: IntArray, X: Rows, found: list[Trained]) -> None:
         """Keep what was found, and tell how it ended."""
         expansion = self._expansion(source, np.array([each.signed for each in found]))
-        self.support_ = present[expansion.rows]
+        self.support_ = distinct[expansion.rows]
         self.support_vectors_ = X[self.support_]
         self.dual_coef_ = expansion.coefficients
         self.sparsity_error_ = expansion.error

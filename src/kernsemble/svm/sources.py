@@ -11,6 +11,7 @@ slices     :math:`O(nS \log n)`  :math:`O(n S)`      all rows
 for n rows of D columns, a factor of rank r, and S slices.
 """
 
+from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
@@ -91,19 +92,27 @@ class SliceSource:
 
 
 class FactorSource:
-    """A factor of low rank, of random pivots."""
+    """A factor of low rank, of random pivots.
 
-    def __init__(self, kernel: Kernel, X: Rows, rank: int, rng: np.random.Generator) -> None:
+    A row of weight w is as likely a pivot as w rows: what is factored is the matrix with rows and
+    columns times the roots of their weights.
+    """
+
+    def __init__(
+        self, kernel: Kernel, X: Rows, weight: FloatArray, rank: int, rng: np.random.Generator
+    ) -> None:
         self.kernel, self.X = kernel, X
-        self.factor: LowRank = pivoted_cholesky(
-            lambda rows: kernel(X[rows], X),
-            kernel.diagonal(X),
+        roots = np.sqrt(weight).astype(X.dtype)
+        factor = pivoted_cholesky(
+            lambda rows: kernel(X[rows], X) * np.outer(roots[rows], roots),
+            kernel.diagonal(X) * weight,
             rank=rank,
             tol=NOTHING_LEFT,
             method="random",
             rng=rng,
             dtype=X.dtype,
         )
+        self.factor: LowRank = replace(factor, G=factor.G / roots[:, np.newaxis])
         self.error = self.factor.error
 
     def among(self, rows: IntArray) -> Products:
@@ -120,12 +129,13 @@ class FactorSource:
 def source_of(
     kernel: Kernel,
     X: Rows,
+    weight: FloatArray,
     rank: int | None,
     budget: Budget,
     rng: np.random.Generator,
     n_machines: int = 1,
 ) -> Source:
-    """Return a bound kernel on rows in the form that suits it, within a budget of memory.
+    """Return a bound kernel on rows with weights in the form that suits it, within a budget.
 
     Several machines are on parts of the rows, of which a second matrix is made.
     """
@@ -135,7 +145,7 @@ def source_of(
         budget.demand(
             numbers * X.dtype.itemsize, f"the factor of rank = {rank} takes", "lower rank"
         )
-        return FactorSource(kernel, X, rank, rng)
+        return FactorSource(kernel, X, weight, rank, rng)
     n_bytes = (1 if n_machines == 1 else 2) * n * n * X.dtype.itemsize
     slices = None if sparse.issparse(X) else _exact_slices(kernel)
     if slices is not None and (n >= _rows_worth_sorting(slices) or n_bytes > budget.n_bytes):
