@@ -2,7 +2,8 @@
 
 Numba costs half a second to import, so it is imported when the first compiled function
 is called, never before. Compiled code is cached on disk, releases the GIL, follows
-NumPy's rules for division by zero and keeps the order of floating-point operations.
+NumPy's rules for division by zero and keeps the order of floating-point operations, unless a
+function is one of sums that may be added in any order.
 """
 
 from collections.abc import Callable
@@ -20,9 +21,10 @@ class Compiled(Generic[Arguments, Result]):
     cache does not notice a change in a function imported from elsewhere).
     """
 
-    def __init__(self, function: Callable[Arguments, Result]) -> None:
+    def __init__(self, function: Callable[Arguments, Result], in_any_order: bool = False) -> None:
         update_wrapper(self, function)
         self.function = function
+        self.fastmath = {"reassoc", "contract", "nsz"} if in_any_order else False
 
     def __call__(self, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
         return self.dispatcher(*args, **kwargs)
@@ -31,7 +33,7 @@ class Compiled(Generic[Arguments, Result]):
     def dispatcher(self) -> Callable[Arguments, Result]:
         """The function as Numba compiled it, or itself when compilation is switched off."""
         compiled: Callable[Arguments, Result] = _numba().njit(
-            cache=True, nogil=True, error_model="numpy"
+            cache=True, nogil=True, error_model="numpy", fastmath=self.fastmath
         )(self.function)
         return compiled
 
@@ -39,6 +41,11 @@ class Compiled(Generic[Arguments, Result]):
 def jit(function: Callable[Arguments, Result]) -> Compiled[Arguments, Result]:
     """Mark a function as compiled code."""
     return Compiled(function)
+
+
+def jit_sums(function: Callable[Arguments, Result]) -> Compiled[Arguments, Result]:
+    """Mark a function as compiled code whose sums may be added in any order, several at once."""
+    return Compiled(function, in_any_order=True)
 
 
 @cache
