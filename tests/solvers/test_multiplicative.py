@@ -162,13 +162,17 @@ def test_steps_that_the_optimum_allows_are_no_more_than_the_bound(seed, scale):
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_steps_are_those_of_boosting_the_machines(seed):
-    """AdaBoost with f_t as hypotheses: weights, their factors, and the least margin of the vote."""
+    """AdaBoost*, f_t being hypotheses: target, weights, factors, the least margin of the vote."""
     K, y = problem(seed)
     steps, solution = accepted_steps(K, y)
     weight, log_factors, vote = np.full(len(y), 1.0 / len(y)), 0.0, np.zeros(len(y))
+    edges = []
     for step in steps:
         assert_allclose(step.alpha, weight, rtol=1e-8)
         hypothesis = K @ (y * weight)
+        edges.append(weight @ (y * hypothesis))
+        nu = step.epsilon * edges[-1] / (1.0 + step.epsilon)
+        assert step.target == pytest.approx(min(edges) - nu, rel=1e-9)
 
         def loss(c, margins=y * hypothesis - step.target, weight=weight):
             return np.log((weight * np.exp(-c * margins)).sum())

@@ -36,8 +36,8 @@ class DenseProducts:
     """Products of a matrix in memory, float32 or float64, in O(n²), of which one half is read.
 
     That takes half the time of BLAS, whose threads moreover wait for each other, long when
-    others work on the machine. A product of a float32 matrix is computed in single precision: half the time, and relative
-    errors of about 1e-7 of the largest sums.
+    others work on the machine. A product of a float32 matrix is computed in single precision:
+    half the time, and relative errors of about 1e-7 of the largest sums.
     """
 
     def __init__(self, K: FloatArray) -> None:

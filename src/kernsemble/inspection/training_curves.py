@@ -1,0 +1,136 @@
+"""How the objective of a partially trained machine falls, step by step."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import clone
+
+from kernsemble._arguments import check_count, check_positive
+from kernsemble._typing import FloatArray
+from kernsemble.inspection.drawing import axes_of
+from kernsemble.solvers.multiplicative import solve_multiplicative, solve_multiplicative_fixed
+from kernsemble.solvers.products import DenseProducts
+from kernsemble.svm import MultiplicativeSVC
+
+PAPERS_RATES = (0.005, 0.01, 0.02, 0.04)
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingCurves:
+    r"""The objective :math:`\alpha^\top\tilde K\alpha` against steps: adaptive and fixed rates.
+
+    Figure 1 of Tsang and Kwok (2007). Fixed rates multiply gradients of coefficients that sum to
+    the number m of rows, as those of Cristianini et al. (1999) do, and so are m times as large
+    on the simplex; in this reading the rates of the paper's figure overshoot where the paper says.
+
+    Attributes
+    ----------
+    adaptive : array of shape (n_iter + 1,)
+        The objective before the first step of `MultiplicativeSVC` and after each one.
+    fixed : dict of float to array of shape (n_steps + 1,)
+        The same for each fixed rate.
+
+    Examples
+    --------
+    >>> from kernsemble.datasets import make_threenorm
+    >>> from kernsemble.inspection import TrainingCurves
+    >>> X, y = make_threenorm(200, random_state=0)
+    >>> curves = TrainingCurves.of(X, y, rates=[0.01, 0.2], n_steps=100)
+    >>> [curves.overshot_at(rate) for rate in curves.fixed]
+    [None, 2]
+    """
+
+    adaptive: FloatArray
+    fixed: dict[float, FloatArray]
+
+    @classmethod
+    def of(
+        cls,
+        X: ArrayLike,
+        y: ArrayLike,
+        machine: MultiplicativeSVC | None = None,
+        rates: Sequence[float] = PAPERS_RATES,
+        n_steps: int = 1000,
+    ) -> Self:
+        """Take the steps of every rate on rows of two classes.
+
+        Parameters
+        ----------
+        X, y : array-likes of shape (n, n_features) and (n,)
+            Rows, and their classes, of which there are two.
+        machine : MultiplicativeSVC, optional
+            Whose kernel, scaling and `tol` to use; need not be fitted.
+        rates : sequence of float
+            The fixed rates.
+        n_steps : int
+            How many steps each of them takes, of O(n²) each.
+        """
+        check_count("n_steps", n_steps)
+        machine = MultiplicativeSVC() if machine is None else clone(machine)
+        window = machine.set_params(hypothesis="first", rank=None).fit(X, y)
+        if len(window.classes_) != 2:
+            raise ValueError(
+                f"y has {len(window.classes_)} classes: give rows of two of them at a time"
+            )
+        rows = window.scaling_.transform(np.asarray(X, dtype=np.float64))
+        signs = np.where(np.asarray(y) == window.classes_[1], 1.0, -1.0)
+        products = DenseProducts(window.kernel_(rows))
+        adaptive = solve_multiplicative(products, signs, tol=machine.tol)
+        history = adaptive.history
+        fixed = {}
+        for rate in rates:
+            check_positive("rates", rate)
+            steps = solve_multiplicative_fixed(products, signs, rate * len(signs), n_steps)
+            fixed[float(rate)] = np.append(steps.history.objective, steps.last.objective)
+        accepted = history.objective[history.is_accepted]
+        return cls(np.append(accepted, adaptive.last.objective), fixed)
+
+    def overshot_at(self, rate: float) -> int | None:
+        """Return the first step of a fixed rate that raises the objective, None if none does."""
+        rises = np.flatnonzero(np.diff(self.fixed[rate]) > 0.0)
+        return int(rises[0]) + 1 if len(rises) else None
+
+
+class TrainingCurvesDisplay:
+    """The curves on logarithmic axes, a vertical line where a fixed rate first overshoots.
+
+    Parameters
+    ----------
+    curves : TrainingCurves
+        What is drawn.
+
+    Attributes
+    ----------
+    ax_, figure_, lines_
+        What was drawn on, and the curves: adaptive, then fixed in order.
+    """
+
+    def __init__(self, curves: TrainingCurves) -> None:
+        self.curves = curves
+
+    @classmethod
+    def from_data(cls, X: ArrayLike, y: ArrayLike, ax: Any = None, **settings: Any) -> Self:
+        """Take the steps, as `TrainingCurves.of`, and draw them."""
+        return cls(TrainingCurves.of(X, y, **settings)).plot(ax)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw on axes, new ones by default."""
+        self.ax_ = axes_of(ax)
+        self.figure_ = self.ax_.figure
+        labelled = {"adaptive": self.curves.adaptive} | {
+            f"η = {rate:g}": curve for rate, curve in self.curves.fixed.items()
+        }
+        self.lines_ = [
+            self.ax_.plot(np.arange(1, len(curve) + 1), curve, label=label)[0]
+            for label, curve in labelled.items()
+        ]
+        for rate, line in zip(self.curves.fixed, self.lines_[1:], strict=True):
+            step = self.curves.overshot_at(rate)
+            if step is not None:
+                self.ax_.axvline(step + 1, color=line.get_color(), linestyle=":")
+        self.ax_.set(xscale="log", yscale="log", xlabel="steps", ylabel="objective")
+        self.ax_.legend()
+        return self
