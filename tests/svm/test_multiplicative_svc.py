@@ -128,7 +128,36 @@ def test_slices_spare_the_matrix(from_slices):
         MultiplicativeSVC(rank=50, cache_size=0.001).fit(X, y)
 
 
-@pytest.mark.parametrize("settings", [{}, {"kernel": "stump"}, {"scaling": "rank"}])
+def test_a_smooth_kernel_spares_the_matrix(monkeypatch):
+    rows = RNG.uniform(-1.0, 1.0, size=(400, 1))
+    classes = rows[:, 0] > 0.3
+    settings = {"max_iter": 10, "kernel": Gaussian(gamma=0.5)}
+    with pytest.warns(ConvergenceWarning):
+        dense = MultiplicativeSVC(**settings).fit(rows, classes)
+    monkeypatch.setattr("kernsemble.svm.sources.FEWEST_FACTORED", 10)
+    monkeypatch.setattr("kernsemble.svm.sources.MatrixSource", None)
+    with pytest.warns(ConvergenceWarning):
+        factored = MultiplicativeSVC(**settings).fit(rows, classes)
+    assert dense.rank_error_ == 0.0 <= factored.rank_error_ <= 1e-7
+    assert len(factored.support_) == len(dense.support_)
+    assert_allclose(values(factored, rows), values(dense, rows), atol=1e-5)
+
+
+def test_a_rough_kernel_keeps_the_matrix(monkeypatch):
+    monkeypatch.setattr("kernsemble.svm.sources.FEWEST_FACTORED", 10)
+    assert MultiplicativeSVC().fit(X, y).rank_error_ == 0.0
+
+
+def test_equal_rows_of_a_class_are_one():
+    machine = MultiplicativeSVC().fit(np.repeat(X, 2, axis=0), np.repeat(y, 2))
+    assert_array_equal(machine.support_, 2 * np.arange(len(y)))
+    assert_allclose(values(machine), values(MultiplicativeSVC().fit(X, y)), rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"kernel": "stump"}, {"scaling": "rank"}, {"rank": 15, "random_state": 0}],
+)
 def test_weights_are_repetition_and_zero_is_absence(settings):
     weight = RNG.integers(0, 3, len(y))
     weighted = MultiplicativeSVC(**settings).fit(X, y, sample_weight=weight)

@@ -5,7 +5,8 @@ Solvers by gradients need no more of a kernel than these products. A dense matri
 takes :math:`O(nS)`, exactly, on positions that were sorted once.
 """
 
-from typing import Protocol
+from collections.abc import Callable
+from typing import Protocol, TypeVar
 
 import numpy as np
 
@@ -13,8 +14,11 @@ from kernsemble._jit import jit, jit_sums
 from kernsemble._threads import blocks, run
 from kernsemble._typing import FloatArray, IntArray
 
-SLICES_A_TASK = 4  # whatever the number of threads, so that sums are the same
+ROWS_A_TASK = 2048  # of a factor; whatever the number of threads, so that sums are the same
+SLICES_A_TASK = 4
 ENTRIES_WORTH_THREADS = 500_000
+
+Result = TypeVar("Result")
 
 
 class Products(Protocol):
@@ -58,9 +62,20 @@ class LowRankProducts:
     def __init__(self, G: FloatArray) -> None:
         self.G, self.n = G, len(G)
         self.largest = float(np.einsum("ij,ij->i", G, G).max())
+        self._columns = np.ascontiguousarray(G.T)
+        self._tasks = blocks(self.n, ROWS_A_TASK)
 
     def times(self, v: FloatArray) -> FloatArray:
-        return _double(self.G @ (self.G.T @ v.astype(self.G.dtype, copy=False)))
+        C, v, product = self._columns, v.astype(self.G.dtype), np.zeros(self.n, self.G.dtype)
+
+        def inner(rows: slice) -> FloatArray:
+            sums = np.zeros(len(C), C.dtype)
+            _add_inner_products(C[:, rows], v[rows], sums)
+            return sums
+
+        w = np.sum(_run(inner, self._tasks, C.size), axis=0)
+        _run(lambda rows: _add_combination(C[:, rows], w, product[rows]), self._tasks, C.size)
+        return _double(product)
 
 
 class SliceProducts:
@@ -101,14 +116,15 @@ class SliceProducts:
             _add_distances(self._order[slices], self._gaps[slices], v, distances)
             return distances
 
-        if self._order.size >= ENTRIES_WORTH_THREADS:
-            parts = run(work, self._tasks)
-        else:
-            parts = [work(slices) for slices in self._tasks]
         product = np.full(self.n, self.largest * v.sum())
-        for part in parts:
+        for part in _run(work, self._tasks, self._order.size):
             product -= part
         return product
+
+
+def _run(work: Callable[[slice], Result], tasks: list[slice], n_entries: int) -> list[Result]:
+    """Return the results of tasks, in threads if there is enough to do."""
+    return run(work, tasks) if n_entries >= ENTRIES_WORTH_THREADS else [*map(work, tasks)]
 
 
 def _double(v: FloatArray) -> FloatArray:
@@ -144,6 +160,29 @@ def _add_triangle(
             out[i] += K[i, j] * v[j]
             out[j] += K[i, j] * v[i]
         out[i] += K[i, i] * v[i]
+
+
+@jit_sums
+def _add_inner_products(C: FloatArray, v: FloatArray, out: FloatArray) -> None:
+    """Add C v."""
+    for k in range(len(C)):
+        total = out[k]
+        for i in range(len(v)):
+            total += C[k, i] * v[i]
+        out[k] = total
+
+
+@jit_sums
+def _add_combination(C: FloatArray, w: FloatArray, out: FloatArray) -> None:
+    """Add wᵀ C, four rows at a time."""
+    whole = len(C) - len(C) % 4
+    for k in range(0, whole, 4):
+        p, q, r, s = w[k], w[k + 1], w[k + 2], w[k + 3]
+        for i in range(len(out)):
+            out[i] += C[k, i] * p + C[k + 1, i] * q + C[k + 2, i] * r + C[k + 3, i] * s
+    for k in range(whole, len(C)):
+        for i in range(len(out)):
+            out[i] += C[k, i] * w[k]
 
 
 @jit

@@ -62,7 +62,7 @@ class MultiplicativeSVC(
         The mean of the machines, the last of them (ρ-SVM) or the first (Parzen window).
     rank : int or None, default=None
         Replace the kernel matrix by a factor of this rank on random pivots, and predict by the
-        pivots alone; None: use the matrix, or what is equal to it.
+        pivots alone; None: use the matrix, or what stands for it.
     tol : float, default=0.005
         The updates ask for the objective to fall by a share, which starts at 0.1 and is
         halved when it is too much; they end when it is below `tol`.
@@ -109,7 +109,7 @@ class MultiplicativeSVC(
         The largest change of a training decision value by `sparsity`, as a share of the largest
         of them; 0 without it.
     rank_error_ : float
-        The share of the kernel's trace that `rank` leaves; 0 without it.
+        The share of the kernel's trace that a factor leaves; without `rank` 1e-7 at most.
     n_iter_ : int
         The steps of the machine that took most.
     history_ : list of dicts
@@ -123,12 +123,14 @@ class MultiplicativeSVC(
     -----
     A step costs a product of the kernel matrix with a vector, :math:`O(n^2)`, or
     :math:`O(nr)` with a factor of rank r that takes :math:`O(nr^2)` to find. Stumps, categories
-    and their sums need no matrix: :math:`O(nD)` a step. A prediction compares a row with every
-    support vector; `sparsity` takes :math:`O(ns^2)` to leave s of them.
+    and their sums need no matrix: :math:`O(nD)` a step. Nor do kernels of which a factor of small
+    rank leaves at most 1e-7 of the trace, as Gaussian ones of few columns. A prediction compares
+    a row with every support vector; `sparsity` takes :math:`O(ns^2)` to leave s of them.
 
     `sample_weight` is the distribution that updates start from, and there a weight of two is two
-    rows. Updates as the paper ends them rarely reach the optimum, which the ensemble does not
-    need; for "last", lower `tol`.
+    rows. Updates amplify rounding: the order of rows can change decision values by some per cent
+    of the largest, though hardly a class. As the paper ends them they rarely reach the optimum,
+    which the ensemble does not need; for "last", lower `tol`.
 
     References
     ----------

@@ -4,11 +4,12 @@ r"""A kernel on rows as what products with it need: the matrix, a factor of it, 
 source     once                  a product           an expansion is on
 =========  ====================  ==================  =========================
 matrix     :math:`O(n^2 D)`      :math:`O(n^2)`      all rows
-factor     :math:`O(n r (r+D))`  :math:`O(n r)`      r pivots
+factor     :math:`O(n r (r+D))`  :math:`O(n r)`      r pivots, or all rows
 slices     :math:`O(nS \log n)`  :math:`O(n S)`      all rows
 =========  ====================  ==================  =========================
 
-for n rows of D columns, a factor of rank r, and S slices.
+for n rows of D columns, a factor of rank r, and S slices. The factor is one of the rank asked for,
+or, of a kernel so smooth on these rows that few pivots tell it, one that leaves nothing of note.
 """
 
 from dataclasses import replace
@@ -26,7 +27,10 @@ from kernsemble.svm.memory import Budget
 
 FEWEST_ROWS = 500  # measured on 20 slices: with fewer a product with the matrix is as quick
 ROWS_A_SLICE = 10  # a step along a slice takes as long as ten entries of the matrix, about
-NOTHING_LEFT = 1e-9  # of the trace: what a factor need not have
+FEWEST_FACTORED = 1000  # rows, below which products with the matrix are quick
+ROUNDING = 1e-9  # of the trace: what no factor need have
+NOTHING_OF_NOTE = 1e-7  # of the trace: orders of rows change the vote of updates by more
+PROMISING = 0.01  # of the trace: what a quarter of the pivots of a smooth kernel leave at most
 
 
 class Source(Protocol):
@@ -92,28 +96,11 @@ class SliceSource:
 
 
 class FactorSource:
-    """A factor of low rank, of random pivots.
+    """A factor of low rank, on whose pivots expansions are."""
 
-    A row of weight w is as likely a pivot as w rows: what is factored is the matrix with rows and
-    columns times the roots of their weights.
-    """
-
-    def __init__(
-        self, kernel: Kernel, X: Rows, weight: FloatArray, rank: int, rng: np.random.Generator
-    ) -> None:
-        self.kernel, self.X = kernel, X
-        roots = np.sqrt(weight).astype(X.dtype)
-        factor = pivoted_cholesky(
-            lambda rows: kernel(X[rows], X) * np.outer(roots[rows], roots),
-            kernel.diagonal(X) * weight,
-            rank=rank,
-            tol=NOTHING_LEFT,
-            method="random",
-            rng=rng,
-            dtype=X.dtype,
-        )
-        self.factor: LowRank = replace(factor, G=factor.G / roots[:, np.newaxis])
-        self.error = self.factor.error
+    def __init__(self, kernel: Kernel, X: Rows, factor: LowRank) -> None:
+        self.kernel, self.X, self.factor = kernel, X, factor
+        self.error = factor.error
 
     def among(self, rows: IntArray) -> Products:
         G = self.factor.G
@@ -124,6 +111,13 @@ class FactorSource:
 
     def expansion(self, V: FloatArray) -> tuple[IntArray, FloatArray]:
         return self.factor.pivots, self.factor.coefficients(V.T).T
+
+
+class SmoothSource(FactorSource):
+    """A factor that leaves nothing of note, so that expansions are on all rows and exact."""
+
+    def expansion(self, V: FloatArray) -> tuple[IntArray, FloatArray]:
+        return np.arange(V.shape[1]), V
 
 
 def source_of(
@@ -145,17 +139,54 @@ def source_of(
         budget.demand(
             numbers * X.dtype.itemsize, f"the factor of rank = {rank} takes", "lower rank"
         )
-        return FactorSource(kernel, X, weight, rank, rng)
+        return FactorSource(kernel, X, _factor(kernel, X, weight, rank, ROUNDING, rng))
     n_bytes = (1 if n_machines == 1 else 2) * n * n * X.dtype.itemsize
     slices = None if sparse.issparse(X) else _exact_slices(kernel)
     if slices is not None and (n >= _rows_worth_sorting(slices) or n_bytes > budget.n_bytes):
         return SliceSource(kernel, X, slices)
+    factor = _smooth_factor(kernel, X, weight, budget) if n >= FEWEST_FACTORED else None
+    if factor is not None:
+        return SmoothSource(kernel, X, factor)
     budget.demand(
         n_bytes,
         f"the {n} x {n} kernel matrix takes",
         f"give a rank, such as rank={min(1000, n)}, for a factor of it",
     )
     return MatrixSource(kernel, X)
+
+
+def _factor(
+    kernel: Kernel, X: Rows, weight: FloatArray, rank: int, tol: float, rng: np.random.Generator
+) -> LowRank:
+    """Return a factor of random pivots, of which a row of weight w is as likely one as w rows.
+
+    What is factored is the matrix with rows and columns times the roots of their weights.
+    """
+    roots = np.sqrt(weight).astype(X.dtype)
+    factor = pivoted_cholesky(
+        lambda rows: kernel(X[rows], X) * np.outer(roots[rows], roots),
+        kernel.diagonal(X) * weight,
+        rank=rank,
+        tol=tol,
+        method="random",
+        rng=rng,
+        dtype=X.dtype,
+    )
+    return replace(factor, G=factor.G / roots[:, np.newaxis])
+
+
+def _smooth_factor(kernel: Kernel, X: Rows, weight: FloatArray, budget: Budget) -> LowRank | None:
+    """Return a factor that stands for the matrix and is cheaper, None if that would be none."""
+    n = X.shape[0]
+    rank = min(n // 8, int(10 * np.sqrt(n)))
+    if n * rank * X.dtype.itemsize > budget.n_bytes:
+        return None
+    for pivots, enough in ((rank // 4, PROMISING), (rank, NOTHING_OF_NOTE)):
+        rng = np.random.default_rng(0)
+        factor = _factor(kernel, X, weight, pivots, NOTHING_OF_NOTE, rng)
+        if factor.error > enough:
+            return None
+    return factor
 
 
 def _rows_worth_sorting(slices: Slices) -> int:
