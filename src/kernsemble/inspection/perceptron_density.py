@@ -1,0 +1,78 @@
+"""The weights of the perceptrons of one direction."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import gammaln
+
+from kernsemble._typing import FloatArray, IntArray
+from kernsemble._value import Value
+from kernsemble.hypotheses import PerceptronSet
+from kernsemble.hypotheses.perceptrons import mean_absolute_cosine
+
+
+@dataclass(frozen=True, eq=False)
+class PerceptronDensity(Value):
+    r"""The weights of all perceptrons of one direction, as a step function of the threshold.
+
+    .. math:: w(\theta, a) = r \sum_i \beta_i\, \mathrm{sign}(\theta^\top (x_i - c) - a),
+              \qquad r^2 = \frac1{2\,\Xi_D}
+
+    on scaled rows. The machine is :math:`f(x) = b + \int_\theta \int_{-R}^R r\, w(\theta, a)\,
+    \mathrm{sign}(\theta^\top (x - c) - a)\, da\, d\theta`.
+
+    Attributes
+    ----------
+    direction : array of shape (D,)
+        The direction, of length 1.
+    columns : array of shape (D,)
+        The columns of the data that it is a direction of.
+    lower, upper : arrays of shape (m,)
+        Between which thresholds the density is constant; from −R to R.
+    density : array of shape (m,)
+        w there.
+    embedding : float
+        r.
+    """
+
+    direction: FloatArray
+    columns: IntArray
+    lower: FloatArray
+    upper: FloatArray
+    density: FloatArray
+    embedding: float
+
+    @classmethod
+    def along(
+        cls,
+        direction: ArrayLike,
+        perceptrons: PerceptronSet,
+        columns: IntArray,
+        rows: FloatArray,
+        beta: FloatArray,
+        factor: float,
+    ) -> "PerceptronDensity":
+        """Return the density along a direction for scaled rows with coefficients."""
+        theta = np.asarray(direction, dtype=np.float64)
+        length = np.linalg.norm(theta) if theta.shape == (len(columns),) else 0.0
+        if not 0.0 < length < np.inf:
+            raise ValueError(
+                f"direction = {direction!r}: give {len(columns)} numbers, not all zero, one for "
+                "each column that the perceptrons see"
+            )
+        theta = theta / length
+        projected = (rows[:, columns] - perceptrons.centre) @ theta
+        edges = np.unique(np.concatenate([[-perceptrons.radius], projected, [perceptrons.radius]]))
+        order = np.argsort(projected, kind="stable")
+        below = np.concatenate([[0.0], np.cumsum(beta[order])])
+        at_most = below[np.searchsorted(projected[order], edges[:-1], side="right")]
+        r = np.sqrt(factor / (2.0 * _sphere(len(theta)) * mean_absolute_cosine(len(theta))))
+        density = r * (below[-1] - 2.0 * at_most)
+        return cls(theta, columns, edges[:-1], edges[1:], density, float(r))
+
+
+def _sphere(n_features: int) -> float:
+    """Return the area of the unit sphere."""
+    half = 0.5 * n_features
+    return float(2.0 * np.exp(half * np.log(np.pi) - gammaln(half)))
