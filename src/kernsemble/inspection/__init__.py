@@ -4,24 +4,33 @@ Numbers come first, as arrays that `to_frame` turns into DataFrames; Display obj
 """
 
 from kernsemble.inspection.averaged_stumps import AveragedStumps
+from kernsemble.inspection.boundary_display import DecisionBoundaryDisplay
 from kernsemble.inspection.comparison import EnsembleComparison, compare_ensembles
 from kernsemble.inspection.explanation import Explanation
+from kernsemble.inspection.function_displays import EnsembleDisplay, ShapeDisplay
 from kernsemble.inspection.functions import Shape, StumpDensity
 from kernsemble.inspection.hypotheses import HypothesisWeights
+from kernsemble.inspection.importances import Importances
 from kernsemble.inspection.margins import Margins
 from kernsemble.inspection.perceptron_density import PerceptronDensity
-from kernsemble.inspection.view import EnsembleView, Importances
+from kernsemble.inspection.row_displays import ContributionDisplay, MarginDisplay
+from kernsemble.inspection.view import EnsembleView
 
 __all__ = [
     "AveragedStumps",
+    "ContributionDisplay",
+    "DecisionBoundaryDisplay",
     "EnsembleComparison",
+    "EnsembleDisplay",
     "EnsembleView",
     "Explanation",
     "HypothesisWeights",
     "Importances",
+    "MarginDisplay",
     "Margins",
     "PerceptronDensity",
     "Shape",
+    "ShapeDisplay",
     "StumpDensity",
     "compare_ensembles",
 ]

@@ -164,14 +164,12 @@ def _with_ends(
     beyond: tuple[float, float],
 ) -> StumpDensity:
     """Return the density between edges, and of thresholds that no row can reach."""
-    below, above = position[0] - ends[0], ends[1] - position[-1]
-    least = ROUNDING * (ends[1] - ends[0])
+    rest = np.array([position[0] - ends[0], ends[1] - position[-1]])
+    rest[rest <= ROUNDING * (ends[1] - ends[0])] = 0.0
     return StumpDensity.of(
         np.concatenate([[-np.inf], edges[:-1], [np.inf]]),
         np.concatenate([[-np.inf], edges[1:], [np.inf]]),
-        np.concatenate(
-            [[below if below > least else 0.0], np.diff(position), [above if above > least else 0.0]]
-        ),
+        np.concatenate([rest[:1], np.diff(position), rest[1:]]),
         np.concatenate([beyond[:1], density, beyond[1:]]),
     )
 
@@ -197,9 +195,7 @@ def _of_categories(part: Categories, expansion: Expansion) -> Iterator[Piece]:
         atoms[codes[:, k]] = expansion.support[:, column]  # free of rounding
         size = 0.25 * part.factor * float(((2.0 * sums - total) ** 2).sum())
         labels = _named(expansion.labels[column], atoms)
-        shape = Shape(
-            atoms=atoms, heights=heights, other=-0.5 * part.factor * total, labels=labels
-        )
+        shape = Shape(atoms=atoms, heights=heights, other=-0.5 * part.factor * total, labels=labels)
         yield Piece(column, shape, None, size)
 
 

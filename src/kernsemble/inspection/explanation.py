@@ -105,9 +105,7 @@ def interaction_contributions(
     return found, f"sampled, random orders {beside}"
 
 
-def _is_by_product(
-    product: ProductForm | None, method: Method, m: int, n_background: int
-) -> bool:
+def _is_by_product(product: ProductForm | None, method: Method, m: int, n_background: int) -> bool:
     if product is None or method == "sampled":
         return False
     cost = len(product.known) * n_background * m * product_points(m)
@@ -117,8 +115,14 @@ def _is_by_product(
 def _product_contributions(
     interaction: Interaction, product: ProductForm, X: FloatArray, background: FloatArray
 ) -> Contributions:
-    embed, *factors = product
-    values = product_values(embed(X), embed(background), *factors)
+    values = product_values(
+        product.embed(X),
+        product.embed(background),
+        product.known,
+        product.coefficients,
+        product.rate,
+        product.power,
+    )
     base = float(interaction.values(background).mean())
     return Contributions(values, base, np.zeros_like(values))
 

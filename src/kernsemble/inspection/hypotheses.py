@@ -67,9 +67,7 @@ def _text(estimator: Any, names: Sequence[str]) -> str:
         if np.isneginf(estimator.threshold_):
             return f"{estimator.above_}"
         name = names[estimator.feature_]
-        return (
-            f"{estimator.above_} if {name} > {estimator.threshold_:.6g} else {estimator.below_}"
-        )
+        return f"{estimator.above_} if {name} > {estimator.threshold_:.6g} else {estimator.below_}"
     if isinstance(estimator, C45Tree):
         tree = estimator.tree_
         used = [names[d] for d in np.unique(tree.feature[tree.feature >= 0])]

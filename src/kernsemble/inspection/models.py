@@ -10,12 +10,12 @@ from scipy import sparse
 from sklearn.base import is_regressor
 from sklearn.utils.validation import check_is_fitted
 
-from kernsemble._typing import FloatArray, Rows
+from kernsemble._typing import FloatArray, IntArray, Rows
 from kernsemble.boosting.voting import VotingEnsemble, decisions
 from kernsemble.inspection.expansions import Expansion, pieces_of_expansion
 from kernsemble.inspection.pieces import Pieces
 from kernsemble.inspection.tables import pieces_of_tables
-from kernsemble.inspection.votes import pieces_of_votes, said_for
+from kernsemble.inspection.votes import pieces_of_votes
 from kernsemble.kernels import Kernel
 from kernsemble.svm import MultiplicativeSVC, SVMPath
 from kernsemble.svm.machine import Machine
@@ -48,8 +48,8 @@ class Model(ABC):
         """Return the value of every machine (columns) at every row."""
 
     @abstractmethod
-    def signs(self, y: ArrayLike, machine: int) -> FloatArray:
-        """Return the sides of rows in a machine, 0 for rows on neither."""
+    def margins(self, X: ArrayLike, y: ArrayLike, machine: int) -> FloatArray:
+        """Return the margins of the rows that a machine tells apart."""
 
     @abstractmethod
     def norm(self, machine: int, pieces: Pieces) -> tuple[float, str]:
@@ -71,6 +71,15 @@ class Model(ABC):
         default = [f"x{d}" for d in range(self.fitted.n_features_in_)]
         return [str(name) for name in getattr(self.fitted, "feature_names_in_", default)]
 
+    def place_of(self, feature: str | int) -> int:
+        """Return the place of a feature that is given by name or by place."""
+        names = self.feature_names
+        if isinstance(feature, str) and feature in names:
+            return names.index(feature)
+        if not isinstance(feature, str) and 0 <= feature < len(names):
+            return int(feature)
+        raise ValueError(f"feature {feature!r}: give a place below {len(names)} or one of {names}")
+
     def read(self, X: ArrayLike) -> FloatArray:
         """Return rows as machines see them: numbers, places of categories, NaN where missing."""
         return self.dense(self.fitted._read_again(X))
@@ -85,16 +94,6 @@ class Model(ABC):
             )
             rows = rows.toarray()
         return np.asarray(rows, dtype=np.float64)
-
-    def _codes(self, y: ArrayLike) -> Any:
-        classes, labels = self.fitted.classes_, np.asarray(y)
-        unknown = np.setdiff1d(labels, classes)
-        if len(unknown) > 0:
-            raise ValueError(
-                f"y holds {unknown.tolist()[0]!r}, and the model knows only the classes "
-                f"{classes.tolist()}"
-            )
-        return np.searchsorted(classes, labels)
 
 
 class SupportVectorModel(Model):
@@ -147,10 +146,21 @@ class SupportVectorModel(Model):
     def values(self, X: ArrayLike) -> FloatArray:
         return self.fitted._values(X)
 
-    def signs(self, y: ArrayLike, machine: int) -> FloatArray:
+    def margins(self, X: ArrayLike, y: ArrayLike, machine: int) -> FloatArray:
         if is_regressor(self.fitted):
             raise ValueError(f"{type(self.fitted).__name__} tells numbers, which have no margins")
-        return self.fitted.reduction_.signs(self._codes(y), machine)
+        signs = self.fitted.reduction_.signs(self._codes(y), machine)
+        return (signs * self.values(X)[:, machine])[signs != 0.0]
+
+    def _codes(self, y: ArrayLike) -> IntArray:
+        classes, labels = self.fitted.classes_, np.asarray(y)
+        unknown = np.setdiff1d(labels, classes)
+        if len(unknown) > 0:
+            raise ValueError(
+                f"y holds {unknown.tolist()[0]!r}, and the model knows only the classes "
+                f"{classes.tolist()}"
+            )
+        return np.searchsorted(classes, labels)
 
     def norm(self, machine: int, pieces: Pieces) -> tuple[float, str]:  # noqa: ARG002
         return float(np.sqrt(max(pieces.squared_norm, 0.0))), "‖w‖"
@@ -188,12 +198,15 @@ class VotingModel(Model):
     def values(self, X: ArrayLike) -> FloatArray:
         return decisions(self.fitted._votes(X)).reshape(-1, len(self.labels))
 
-    def signs(self, y: ArrayLike, machine: int) -> FloatArray:
-        said = said_for(len(self.fitted.classes_), machine)[self._codes(y)]
-        return np.where(said > 0.0, 1.0, -1.0)
+    def margins(self, X: ArrayLike, y: ArrayLike, machine: int) -> FloatArray:  # noqa: ARG002
+        return self.fitted.margins(X, y) * self._total
+
+    @property
+    def _total(self) -> float:
+        return float(np.abs(self.fitted.estimator_weights_).sum())
 
     def norm(self, machine: int, pieces: Pieces) -> tuple[float, str]:  # noqa: ARG002
-        return float(np.abs(self.fitted.estimator_weights_).sum()), "Σ|w|"
+        return self._total, "Σ|w|"
 
     @property
     def importance(self) -> str:

@@ -10,9 +10,7 @@ from kernsemble.kernels.algebra import terms
 from kernsemble.kernels.ensemble import Simplified
 
 
-def density_along(
-    direction: ArrayLike, kernel: Kernel, expansion: Expansion
-) -> PerceptronDensity:
+def density_along(direction: ArrayLike, kernel: Kernel, expansion: Expansion) -> PerceptronDensity:
     """Return the density of the only perceptrons of a kernel along a direction."""
     found = []
     for term in terms(kernel):
@@ -27,6 +25,4 @@ def density_along(
         )
     factor, perceptrons, columns = found[0]
     rows = np.asarray(expansion.scaling.transform(expansion.support))
-    return PerceptronDensity.along(
-        direction, perceptrons, columns, rows, expansion.beta, factor
-    )
+    return PerceptronDensity.along(direction, perceptrons, columns, rows, expansion.beta, factor)

@@ -15,10 +15,12 @@ from typing import NamedTuple
 import numpy as np
 
 from kernsemble._jit import jit
-from kernsemble._threads import run
-from kernsemble._typing import FloatArray, IntArray
+from kernsemble._threads import blocks, run
+from kernsemble._typing import BoolArray, FloatArray, IntArray
 
 Function = Callable[[FloatArray], FloatArray]
+
+NUMBERS_AT_ONCE = 4_000_000  # of the rows that a function is asked for
 
 
 class Contributions(NamedTuple):
@@ -41,16 +43,25 @@ def coalition_values(
     size = masks.sum(axis=1)
     share = np.array([1.0 / (m * comb(m - 1, s)) for s in range(m)])
     values = np.empty((len(X), m))
+    height = max(NUMBERS_AT_ONCE // background.size, 1)
     for i, x in enumerate(X):
-        mixed = np.tile(background, (len(masks), 1, 1))
-        known = np.where(masks[:, np.newaxis], x[columns], mixed[:, :, columns])
-        mixed[:, :, columns] = known
-        v = function(mixed.reshape(-1, X.shape[1])).reshape(len(masks), -1).mean(axis=1)
+        v = np.empty(len(masks))
+        for some in blocks(len(masks), height):
+            starts = np.broadcast_to(background, (len(masks[some]), *background.shape))
+            mixed = _mixed(starts, masks[some][:, np.newaxis], x, columns)
+            v[some] = function(mixed).reshape(-1, len(background)).mean(axis=1)
         for d in range(m):
             without = np.flatnonzero(~masks[:, d])
             values[i, d] = share[size[without]] @ (v[without | (1 << d)] - v[without])
     base = float(function(background).mean())
     return Contributions(values, base, np.zeros_like(values))
+
+
+def _mixed(starts: FloatArray, is_known: BoolArray, x: FloatArray, columns: IntArray) -> FloatArray:
+    """Return rows that are those of `starts`, but for columns where x is known."""
+    mixed = np.array(starts)
+    mixed[..., columns] = np.where(is_known, x[columns], mixed[..., columns])
+    return mixed.reshape(-1, len(x))
 
 
 def permutation_values(
@@ -72,13 +83,16 @@ def permutation_values(
     orders = rng.permuted(np.tile(np.arange(m), (n_pairs, 1)), axis=1)
     both = np.concatenate([orders, orders[:, ::-1]])
     rank = np.argsort(both, axis=1)  # of each column in its order
-    is_known = rank[:, np.newaxis] < np.arange(m + 1)[:, np.newaxis]  # (2 pairs, m + 1, m)
+    starts = np.concatenate([starts, starts])
+    height = max(NUMBERS_AT_ONCE // ((m + 1) * X.shape[1]), 1)
     values, errors = np.empty((len(X), m)), np.empty((len(X), m))
     for i, x in enumerate(X):
-        mixed = np.repeat(np.concatenate([starts, starts])[:, np.newaxis], m + 1, axis=1)
-        mixed[:, :, columns] = np.where(is_known, x[columns], mixed[:, :, columns])
-        v = function(mixed.reshape(-1, X.shape[1])).reshape(2 * n_pairs, m + 1)
-        gains = np.take_along_axis(np.diff(v, axis=1), rank, axis=1)
+        gains = np.empty((2 * n_pairs, m))
+        for some in blocks(2 * n_pairs, height):
+            is_known = rank[some][:, np.newaxis] < np.arange(m + 1)[:, np.newaxis]
+            steps = np.repeat(starts[some][:, np.newaxis], m + 1, axis=1)
+            v = function(_mixed(steps, is_known, x, columns)).reshape(-1, m + 1)
+            gains[some] = np.take_along_axis(np.diff(v, axis=1), rank[some], axis=1)
         pairs = 0.5 * (gains[:n_pairs] + gains[n_pairs:])
         values[i] = pairs.mean(axis=0)
         errors[i] = pairs.std(axis=0, ddof=1) / np.sqrt(n_pairs) if n_pairs > 1 else np.nan

@@ -1,8 +1,8 @@
 """What a fitted model says of hypotheses, features and rows."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,9 +16,10 @@ from kernsemble.inspection.explanation import (
     interaction_contributions,
     joined,
 )
-from kernsemble.inspection.frames import as_frame
+from kernsemble.inspection.frames import stacked
 from kernsemble.inspection.functions import Shape, StumpDensity
 from kernsemble.inspection.hypotheses import HypothesisWeights, hypothesis_weights
+from kernsemble.inspection.importances import Importances
 from kernsemble.inspection.margins import Margins
 from kernsemble.inspection.models import Model, SupportVectorModel, VotingModel, as_model
 from kernsemble.inspection.perceptron_density import PerceptronDensity
@@ -26,20 +27,6 @@ from kernsemble.inspection.perceptron_terms import density_along
 from kernsemble.inspection.pieces import Pieces
 
 ROWS_FOR_IMPORTANCE = 100
-
-
-class Importances(NamedTuple):
-    """Shares of features in an ensemble, which sum to 1, and what they are shares of."""
-
-    shares: dict[str, float]
-    method: str
-
-    def to_frame(self) -> Any:
-        """Return a DataFrame with a row for each feature, the largest first."""
-        ordered = sorted(self.shares.items(), key=lambda item: -item[1])
-        return as_frame(
-            {"share": [share for _, share in ordered]}, index=[name for name, _ in ordered]
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,16 +61,22 @@ class EnsembleView:
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     >>> model = InfiniteEnsembleClassifier().fit(X, y)
     >>> view = EnsembleView.of(model, X)
-    >>> view.importances().to_frame().head(3)
-                          share
-    worst concave points  0.10
-    mean texture          0.09
-    worst texture         0.09
+    >>> view.importances().to_frame().head(3).round(3)
+                   share
+    worst texture  0.116
+    mean texture   0.077
+    worst radius   0.064
     >>> explanation = view.explain(X.head(1))
     >>> explanation.method
     'exact, additive'
-    >>> bool(abs(explanation.intercept + explanation.contributions.sum()
-    ...          - model.decision_function(X.head(1))[0]) < 1e-9)
+    >>> bool(
+    ...     abs(
+    ...         explanation.intercept
+    ...         + explanation.contributions.sum()
+    ...         - model.decision_function(X.head(1))[0]
+    ...     )
+    ...     < 1e-9
+    ... )
     True
     """
 
@@ -144,6 +137,14 @@ class EnsembleView:
         """The features."""
         return self.model.feature_names
 
+    def feature_name(self, feature: str | int) -> str:
+        """Return the name of a feature that is given by name or by place."""
+        return self.feature_names[self.model.place_of(feature)]
+
+    def shape(self, feature: str | int) -> Shape:
+        """Return the centred shape function of a feature."""
+        return self.shapes[self.feature_name(feature)]
+
     @property
     def is_additive(self) -> bool:
         """Whether the machine is a sum of functions of one feature each."""
@@ -189,7 +190,7 @@ class EnsembleView:
         """Return a DataFrame of all shape functions: a row for each knot or category."""
         tables = [(name, shape.table()) for name, shape in self.shapes.items()]
         keys = ("knot", "category", "value", "value_above")
-        return _stacked(tables, keys)
+        return stacked(tables, keys)
 
     def density_frame(self) -> Any:
         """Return a DataFrame of all stump densities: a row for each interval of thresholds."""
@@ -199,7 +200,7 @@ class EnsembleView:
             for name, several in self.densities.items()
             for each in several
         ]
-        return _stacked(tables, keys)
+        return stacked(tables, keys)
 
     def averaged_stumps(self) -> AveragedStumps:
         """Return the finitely many averaged stumps that the machine is (Theorem 8)."""
@@ -305,8 +306,7 @@ class EnsembleView:
         """
         values = self.model.values(X)[:, self.machine]
         rows = self.model.read(X)
-        settings = {"n_permutations": n_permutations, "random_state": random_state}
-        return self._explained(rows, values, n_background, method=method, **settings)
+        return self._explained(rows, values, n_background, method, n_permutations, random_state)
 
     def _explained(
         self,
@@ -353,17 +353,13 @@ class EnsembleView:
         return self.background
 
     def margins(self, X: ArrayLike, y: ArrayLike) -> Margins:
-        """Return how clearly rows are decided; those that the machine does not tell apart not."""
-        signs = self.model.signs(y, self.machine)
-        values = self.model.values(X)[:, self.machine]
-        present = signs != 0.0
-        norm, name = self.model.norm(self.machine, self.pieces)
-        return Margins(signs[present] * values[present], norm, name)
+        """Return how clearly rows are decided.
 
-    def centred_at(self, X: ArrayLike) -> Self:
-        """Return the view with shape functions that have mean zero over other rows."""
-        rows = self.model.read(X)
-        return replace(self, background=rows, centred_on="the rows given")
+        Rows that a machine for a pair of classes does not know are left out. Of a boosted
+        ensemble it is the vote for the class of the row, less that for any other class.
+        """
+        norm, name = self.model.norm(self.machine, self.pieces)
+        return Margins(self.model.margins(X, y, self.machine), norm, name)
 
 
 def _place(model: Model, machine: int | str | None) -> int:
@@ -385,22 +381,3 @@ def _drawn(rows: FloatArray, n: int, random_state: int | None) -> FloatArray:
         return rows
     chosen = np.random.default_rng(random_state).choice(len(rows), n, replace=False)
     return rows[np.sort(chosen)]
-
-
-def _stacked(tables: list[tuple[str, dict[str, Any]]], keys: tuple[str, ...]) -> Any:
-    """Return tables of features below each other, with the columns that occur."""
-    present = [key for key in keys if any(key in table for _, table in tables)]
-    lengths = [len(next(iter(table.values()))) for _, table in tables]
-    columns: dict[str, Any] = {
-        "feature": [
-            name for (name, _), n in zip(tables, lengths, strict=True) for _ in range(n)
-        ]
-    }
-    for key in present:
-        nothing = None if key == "category" else np.nan
-        columns[key] = [
-            item
-            for (_, table), n in zip(tables, lengths, strict=True)
-            for item in table.get(key, [nothing] * n)
-        ]
-    return as_frame(columns)

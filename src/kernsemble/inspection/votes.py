@@ -41,7 +41,6 @@ def _of_stumps(feature: IntArray, threshold: FloatArray, jumps: FloatArray) -> I
     for column in np.unique(feature[jumps != 0.0]).tolist():
         mine = (feature == column) & (jumps != 0.0)
         places, which = np.unique(threshold[mine], return_inverse=True)
-        density = StumpDensity(
-            places, places, np.ones(len(places)), np.bincount(which, jumps[mine], len(places))
-        )
+        total = np.bincount(which, jumps[mine], len(places)).astype(np.float64)
+        density = StumpDensity(places, places, np.ones(len(places)), total)
         yield Piece(column, density.shape(), density, float(np.abs(density.density).sum()))
