@@ -45,9 +45,7 @@ def test_the_slope_of_a_shape_function_is_twice_the_density():
     view = EnsembleView.of(InfiniteEnsembleClassifier(scaling=None).fit(X, y), X)
     for name, (density,) in view.densities.items():
         rise = view.shapes[name](density.upper) - view.shapes[name](density.lower)
-        assert_allclose(
-            rise, 2.0 * density.density * (density.upper - density.lower), atol=1e-12
-        )
+        assert_allclose(rise, 2.0 * density.density * (density.upper - density.lower), atol=1e-12)
 
 
 @pytest.mark.parametrize("scaling", ["range", "rank", None])

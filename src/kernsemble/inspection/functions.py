@@ -213,6 +213,7 @@ class Shape(Value):
     def table(self) -> dict[str, Any]:
         """Return knots and values, or categories and values, as columns of a table."""
         if self.is_category:
-            names = self.atoms.tolist() if self.labels is None else list(self.labels)
-            return {"category": names, "value": self.heights}
+            names = self.atoms.tolist() if self.labels is None else self.labels
+            told = ["missing" if name is None else name for name in names]
+            return {"category": told, "value": self.heights}
         return {"knot": self.knots, "value": self.left, "value_above": self.right}
