@@ -2,9 +2,9 @@
 An SVM as the ensemble that it is
 =================================
 
-A support vector machine with the stump kernel is a vote of infinitely many stumps. Here is that vote for
-the breast-cancer data: the weight of every stump, the functions that they add up to, and what they say of
-one patient. Positive is malignant.
+A support vector machine with the stump kernel is a vote of infinitely many stumps. Here is that
+vote for the breast-cancer data: the weight of every stump, the functions that they add up to, and
+what they say of one patient. Positive is malignant.
 """
 
 import matplotlib.pyplot as plt
@@ -33,8 +33,8 @@ print(view.importances().to_frame().head(6).round(3))
 # %%
 # Every stump has a weight
 # ------------------------
-# The density of the stumps on a feature is a step function of the threshold with knots at the support
-# vectors. Where it is positive, stumps say "malignant" above their threshold.
+# The density of the stumps on a feature is a step function of the threshold with knots at the
+# support vectors. Where it is positive, stumps say "malignant" above their threshold.
 
 features = list(view.importances().to_frame().index[:3])
 EnsembleDisplay.from_estimator(model, features=features)
@@ -43,8 +43,8 @@ plt.show()
 # %%
 # They add up to functions of features
 # ------------------------------------
-# The slope of a shape function is twice the density. The decision value of a row is the intercept and
-# what these functions say of its features.
+# The slope of a shape function is twice the density. The decision value of a row is the intercept
+# and what these functions say of its features.
 
 ShapeDisplay.from_estimator(model, X, features=features)
 plt.show()

@@ -6,6 +6,7 @@ import sys
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.datasets import load_iris
@@ -208,6 +209,16 @@ def test_boundaries_of_several_classes_of_a_table():
     grid[names[0]], grid[names[1]] = display.first.ravel(), display.second.ravel()
     assert_allclose(display.response.ravel(), model.predict(grid))
     assert [len(points.get_offsets()) for points in display.points_] == [50, 50, 50]
+
+
+def test_tables_of_polars():
+    rows = pl.DataFrame({"a": X[:, 0], "b": X[:, 1]})
+    model = InfiniteEnsembleClassifier().fit(rows, y)
+    display = DecisionBoundaryDisplay.from_estimator(model, rows, y, grid_resolution=10)
+    assert display.labels == ("a", "b")
+    found = EnsembleView.of(model, rows).explain(rows[3:4])
+    display = ContributionDisplay.from_estimator(model, rows, row=3)
+    assert_allclose([bar.get_width() for bar in display.bars_], list(found.row(0).values()))
 
 
 def test_surfaces_of_regressors():

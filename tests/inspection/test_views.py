@@ -4,6 +4,7 @@ import sys
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.datasets import load_iris
@@ -13,8 +14,9 @@ from sklearn.svm import SVC
 from kernsemble.boosting import AdaBoostClassifier, LPBoostClassifier
 from kernsemble.datasets import make_twonorm
 from kernsemble.inspection import EnsembleView, compare_ensembles
-from kernsemble.kernels import Laplacian, Perceptron, Stump
+from kernsemble.kernels import Category, Laplacian, Linear, Perceptron, Stump
 from kernsemble.learners import C45Tree, RCDPerceptron
+from kernsemble.persistence import load, save
 from kernsemble.svm import InfiniteEnsembleClassifier, InfiniteEnsembleRegressor, MultiplicativeSVC
 from kernsemble.svm.scaling import FeatureScaling
 
@@ -144,6 +146,7 @@ def test_a_constant_stump_is_told():
 
 def test_contributions_of_trees_need_rows():
     model = AdaBoostClassifier(C45Tree(max_depth=2), n_estimators=3).fit(X, y == "virginica")
+    assert np.isnan(EnsembleView.of(model).pieces.squared_norm)
     with pytest.raises(ValueError, match=r"give some, EnsembleView.of\(model, X\)"):
         EnsembleView.of(model).explain(X)
     with pytest.raises(ValueError, match="n_background = 0"):
@@ -250,3 +253,47 @@ def test_scales_can_be_restored_column_by_column(kind):
         if len(bends) > 1:
             found = np.interp(between, bends, scaling.of_column(d).transform(bends[:, None])[:, 0])
             assert_allclose(found, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("kernel", [Stump(), Laplacian(), Category(), Linear()], ids=str)
+def test_a_machine_without_support_vectors_is_its_intercept(kernel):
+    model = InfiniteEnsembleRegressor(kernel, solver="exact").fit(X, np.full(len(X), 3.0))
+    assert len(model.support_) == 0
+    view = EnsembleView.of(model, X)
+    found = view.explain(X.head(2))
+    assert_allclose(found.contributions, 0.0)
+    assert_allclose(found.intercept, 3.0)
+    assert set(view.importances().shares.values()) == {0.0}
+
+
+def test_equal_names_of_columns_are_numbered():
+    model = InfiniteEnsembleClassifier().fit(X.to_numpy(), y == "virginica")
+    model.feature_names_in_ = np.array(["size", "size", "width", "size"])  # of old scikit-learn
+    view = EnsembleView.of(model)
+    assert list(view.shapes) == ["size", "size (2)", "width", "size (3)"]
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        InfiniteEnsembleClassifier(),
+        InfiniteEnsembleClassifier(solver="additive"),
+        AdaBoostClassifier(n_estimators=5),
+    ],
+    ids=["exact", "additive", "boosted"],
+)
+def test_a_model_from_a_file_has_the_same_view(model, tmp_path):
+    model.fit(X, y == "virginica")
+    save(model, tmp_path / "model.skops")
+    again = EnsembleView.of(load(tmp_path / "model.skops"), X)
+    expected = EnsembleView.of(model, X)
+    assert_allclose(again.explain(X).contributions, expected.explain(X).contributions)
+    assert again.importances() == expected.importances()
+
+
+def test_rows_of_polars():
+    rows = pl.DataFrame({name: X[name].to_numpy() for name in X.columns})
+    model = InfiniteEnsembleClassifier().fit(rows, (y == "virginica").to_numpy())
+    found = EnsembleView.of(model, rows).explain(rows[:5])
+    together = found.intercept + found.contributions.sum(axis=1)
+    assert_allclose(together, model.decision_function(rows[:5]), atol=1e-9)

@@ -69,6 +69,8 @@ class Expansion(NamedTuple):
 
 def pieces_of_expansion(kernel: Kernel, intercept: float, expansion: Expansion) -> Pieces:
     """Return what an expansion of a bound kernel is the sum of."""
+    if len(expansion.beta) == 0:
+        return Pieces(intercept, [], [])
     additive: list[Piece] = []
     interactions: list[Interaction] = []
     constant_norm = 0.0

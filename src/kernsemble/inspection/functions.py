@@ -64,13 +64,6 @@ class StumpDensity(Value):
         r"""The part :math:`2 \int S^2` of :math:`\|w\|^2`."""
         return 2.0 * float(self.density**2 @ self.measure)
 
-    def average_vote(self, values: FloatArray) -> FloatArray:
-        r"""Return the mean vote :math:`\hat s` of the upward stumps of each interval (columns).
-
-        It rises from −1 to 1 across the interval (Theorem 8).
-        """
-        return average_vote(values[:, np.newaxis], self.lower, self.upper)
-
     def __call__(self, thresholds: FloatArray) -> FloatArray:
         """Return the density at thresholds, zero where there are none."""
         at = np.asarray(thresholds, dtype=np.float64)[..., np.newaxis]

@@ -67,9 +67,16 @@ class Model(ABC):
 
     @property
     def feature_names(self) -> list[str]:
-        """The names of the columns, x0, x1, … where they have none."""
+        """The names of the columns, x0, x1, … where they have none; equal ones are numbered."""
         default = [f"x{d}" for d in range(self.fitted.n_features_in_)]
-        return [str(name) for name in getattr(self.fitted, "feature_names_in_", default)]
+        names: list[str] = []
+        for each in getattr(self.fitted, "feature_names_in_", default):
+            name, n = str(each), 1
+            while name in names:
+                n += 1
+                name = f"{each} ({n})"
+            names.append(name)
+        return names
 
     def place_of(self, feature: str | int) -> int:
         """Return the place of a feature that is given by name or by place."""
