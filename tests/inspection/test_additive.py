@@ -3,6 +3,8 @@
 import numpy as np
 import pandas as pd
 import pytest
+from cases import samples
+from hypothesis import given, settings, strategies as st
 from numpy.testing import assert_allclose
 
 from kernsemble.boosting import (
@@ -115,6 +117,25 @@ def test_machines_without_a_bias(kernel, scaling):
     model = MultiplicativeSVC(kernel, scaling=scaling).fit(X, y)
     assert abs(model.dual_coef_.sum()) > 1e-6  # the second sum of the density counts
     assert_view_is_the_machine(model, X, Z)
+
+
+@given(
+    X=samples(min_rows=4, max_rows=10, max_columns=3),
+    kernel=st.sampled_from([Stump("distinct"), MiddleStump(), Category(), HistogramIntersection()]),
+    scaling=st.sampled_from(SCALINGS),
+)
+@settings(max_examples=25)
+def test_machines_of_few_rows_with_ties_and_constant_columns(X, kernel, scaling):
+    y = np.arange(len(X)) % 2
+    for model in (
+        InfiniteEnsembleClassifier(kernel, scaling=scaling),
+        MultiplicativeSVC(kernel + Constant(), scaling=scaling),
+    ):
+        model.fit(X, y)
+        Z = np.vstack([X, 1.5 * X])
+        found = EnsembleView.of(model, X).explain(Z)
+        together = found.intercept + found.contributions.sum(axis=1)
+        assert_allclose(together, model.decision_function(Z), atol=1e-9)
 
 
 @pytest.mark.parametrize("scaling", SCALINGS)

@@ -52,7 +52,7 @@ class Model(ABC):
         """Return the margins of the rows that a machine tells apart."""
 
     @abstractmethod
-    def norm(self, machine: int, pieces: Pieces) -> tuple[float, str]:
+    def norm(self, pieces: Pieces) -> tuple[float, str]:
         """Return the norm that margins are divided by, and its name."""
 
     @property
@@ -169,7 +169,7 @@ class SupportVectorModel(Model):
             )
         return np.searchsorted(classes, labels)
 
-    def norm(self, machine: int, pieces: Pieces) -> tuple[float, str]:  # noqa: ARG002
+    def norm(self, pieces: Pieces) -> tuple[float, str]:
         return float(np.sqrt(max(pieces.squared_norm, 0.0))), "‖w‖"
 
     @property
@@ -212,7 +212,7 @@ class VotingModel(Model):
     def _total(self) -> float:
         return float(np.abs(self.fitted.estimator_weights_).sum())
 
-    def norm(self, machine: int, pieces: Pieces) -> tuple[float, str]:  # noqa: ARG002
+    def norm(self, pieces: Pieces) -> tuple[float, str]:  # noqa: ARG002
         return self._total, "Σ|w|"
 
     @property

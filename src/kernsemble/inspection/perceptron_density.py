@@ -10,6 +10,10 @@ from kernsemble._typing import FloatArray, IntArray
 from kernsemble._value import Value
 from kernsemble.hypotheses import PerceptronSet
 from kernsemble.hypotheses.perceptrons import mean_absolute_cosine
+from kernsemble.inspection.expansions import Expansion, columns_seen, unwrapped
+from kernsemble.kernels import Kernel, Perceptron
+from kernsemble.kernels.algebra import terms
+from kernsemble.kernels.ensemble import Simplified
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +74,24 @@ class PerceptronDensity(Value):
         r = np.sqrt(factor / (2.0 * _sphere(len(theta)) * mean_absolute_cosine(len(theta))))
         density = r * (below[-1] - 2.0 * at_most)
         return cls(theta, columns, edges[:-1], edges[1:], density, float(r))
+
+
+def density_along(direction: ArrayLike, kernel: Kernel, expansion: Expansion) -> PerceptronDensity:
+    """Return the density of the only perceptrons of a kernel along a direction."""
+    found = []
+    for term in terms(kernel):
+        factor, simple = unwrapped(term)
+        simple = simple.full if isinstance(simple, Simplified) else simple
+        if isinstance(simple, Perceptron):
+            found.append((factor, simple.hypotheses, columns_seen(term)))
+    if len(found) != 1:
+        raise ValueError(
+            f"kernel = {kernel} is the sum of {len(found)} kernels of perceptrons: the density is "
+            "told of one, Perceptron()"
+        )
+    factor, perceptrons, columns = found[0]
+    rows = np.asarray(expansion.scaling.transform(expansion.support))
+    return PerceptronDensity.along(direction, perceptrons, columns, rows, expansion.beta, factor)
 
 
 def _sphere(n_features: int) -> float:

@@ -22,8 +22,7 @@ from kernsemble.inspection.hypotheses import HypothesisWeights, hypothesis_weigh
 from kernsemble.inspection.importances import Importances
 from kernsemble.inspection.margins import Margins
 from kernsemble.inspection.models import Model, SupportVectorModel, VotingModel, as_model
-from kernsemble.inspection.perceptron_density import PerceptronDensity
-from kernsemble.inspection.perceptron_terms import density_along
+from kernsemble.inspection.perceptron_density import PerceptronDensity, density_along
 from kernsemble.inspection.pieces import Pieces
 
 ROWS_FOR_IMPORTANCE = 100
@@ -69,14 +68,8 @@ class EnsembleView:
     >>> explanation = view.explain(X.head(1))
     >>> explanation.method
     'exact, additive'
-    >>> bool(
-    ...     abs(
-    ...         explanation.intercept
-    ...         + explanation.contributions.sum()
-    ...         - model.decision_function(X.head(1))[0]
-    ...     )
-    ...     < 1e-9
-    ... )
+    >>> together = explanation.intercept + explanation.contributions.sum()
+    >>> bool(abs(together - explanation.values[0]) < 1e-9)
     True
     """
 
@@ -358,7 +351,7 @@ class EnsembleView:
         Rows that a machine for a pair of classes does not know are left out. Of a boosted
         ensemble it is the vote for the class of the row, less that for any other class.
         """
-        norm, name = self.model.norm(self.machine, self.pieces)
+        norm, name = self.model.norm(self.pieces)
         return Margins(self.model.margins(X, y, self.machine), norm, name)
 
 
