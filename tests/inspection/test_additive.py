@@ -179,14 +179,22 @@ def test_regression_on_a_mixed_table():
 
 
 @pytest.mark.parametrize("solver", ["exact", "additive"])
-def test_categories_without_missing_ones(solver):
+@pytest.mark.parametrize("scaling", SCALINGS)
+def test_categories_without_missing_ones(solver, scaling):
     table, a, _ = mixed_table()
     full = table.dropna()
-    model = InfiniteEnsembleClassifier(solver=solver).fit(full, a[full.index] > 0.0)
-    assert_view_is_the_machine(model, full, full.iloc[::-1])
-    shape = EnsembleView.of(model, full).shape("city")
-    assert shape.is_category
-    assert shape.table()["category"] == ["Bern", "Oslo", "Rome"]
+    y = a[full.index] > 0.0
+    model = InfiniteEnsembleClassifier(solver=solver, scaling=scaling).fit(full, y)
+    asked = full.iloc[::-1].assign(city=["Lima", *full["city"].iloc[1:]])  # one is unknown
+    assert_view_is_the_machine(model, full, asked)
+    view = EnsembleView.of(model, full)
+    assert view.shape("city").is_category
+    found = dict(zip(*view.shape("city").table().values(), strict=True))
+    assert list(found) == ["Bern", "Oslo", "Rome"]
+    for city, value in found.items():
+        place = int(np.flatnonzero(full["city"] == city)[0])
+        contributions = view.explain(full.iloc[[place]]).contributions[0]
+        assert contributions[2] == pytest.approx(value, abs=1e-12)
 
 
 def test_numbers_as_categories_with_missing_ones():

@@ -202,7 +202,7 @@ def _of_categories(part: Categories, expansion: Expansion) -> Iterator[Piece]:
 
 
 def _named(labels: tuple[Any, ...] | None, atoms: FloatArray) -> tuple[Any, ...] | None:
-    return None if labels is None else tuple(labels[int(place)] for place in atoms)
+    return None if labels is None else tuple(labels[round(place)] for place in atoms.tolist())
 
 
 def _of_intersection(
