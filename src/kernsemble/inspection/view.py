@@ -22,7 +22,11 @@ from kernsemble.inspection.hypotheses import HypothesisWeights, hypothesis_weigh
 from kernsemble.inspection.importances import Importances
 from kernsemble.inspection.margins import Margins
 from kernsemble.inspection.models import Model, SupportVectorModel, VotingModel, as_model
-from kernsemble.inspection.perceptron_density import PerceptronDensity, density_along
+from kernsemble.inspection.perceptron_density import (
+    PerceptronDensity,
+    density_along,
+    density_of_slice,
+)
 from kernsemble.inspection.pieces import Pieces
 
 ROWS_FOR_IMPORTANCE = 100
@@ -212,13 +216,14 @@ class EnsembleView:
             self.pieces.intercept,
         )
 
-    def perceptron_density(self, direction: ArrayLike) -> PerceptronDensity:
+    def perceptron_density(self, direction: ArrayLike | int) -> PerceptronDensity:
         """Return the weights of all perceptrons of one direction of the scaled features.
 
         Parameters
         ----------
-        direction : array-like of shape (D,)
-            The direction, of any length, among the columns that the perceptrons see.
+        direction : array-like of shape (D,) or int
+            The direction, of any length, among the columns that the perceptrons see. Of a machine
+            on tables, the place of one of the directions that it has sampled.
 
         Returns
         -------
@@ -226,12 +231,15 @@ class EnsembleView:
         """
         if not isinstance(self.model, SupportVectorModel):
             raise ValueError(f"{self.model.fitted!r} is no machine of all perceptrons")
-        expansion = self.model.expansion(self.machine)
-        if expansion is None:
+        expansion, is_place = self.model.expansion(self.machine), isinstance(direction, int)
+        if (expansion is None) != is_place:
             raise ValueError(
-                "the machine was fitted on tables of sampled directions: give solver='exact' to "
-                "have the density along any direction"
+                f"direction = {direction!r}: a machine on tables has sampled directions, give the "
+                "place of one; any other machine, solver='exact', has all of them, give a vector"
             )
+        if expansion is None:
+            assert isinstance(direction, int)
+            return density_of_slice(direction, self.model.fitted.tables_, self.machine)
         return density_along(direction, self.model.kernel, expansion)
 
     def hypotheses(self) -> HypothesisWeights:
