@@ -18,6 +18,7 @@ __all__ = [
     "datasets",
     "exceptions",
     "hypotheses",
+    "inspection",
     "kernels",
     "learners",
     "load",

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.svm import NuSVC
 
-from kernsemble.inspection.drawing import pyplot
+from kernsemble.inspection.axes import several_axes
 from kernsemble.kernels import Gaussian
 from kernsemble.svm import MultiplicativeSVC
 
@@ -125,8 +125,7 @@ class NuComparisonDisplay:
 
     def plot(self, axes: Any = None) -> Self:
         """Draw on a pair of axes, new ones by default."""
-        if axes is None:
-            axes = pyplot().subplots(1, 2, figsize=(9, 3.5), layout="constrained")[1]
+        axes = several_axes(axes, 2)
         self.axes_, self.figure_ = axes, axes[0].figure
         nus = sorted(self.comparison.rivals)
         rivals = [self.comparison.rivals[nu] for nu in nus]

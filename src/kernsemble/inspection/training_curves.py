@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from kernsemble._arguments import check_count, check_positive
 from kernsemble._typing import FloatArray
-from kernsemble.inspection.drawing import axes_of
+from kernsemble.inspection.axes import one_axes
 from kernsemble.solvers.multiplicative import solve_multiplicative, solve_multiplicative_fixed
 from kernsemble.solvers.products import DenseProducts
 from kernsemble.svm import MultiplicativeSVC
@@ -118,7 +118,7 @@ class TrainingCurvesDisplay:
 
     def plot(self, ax: Any = None) -> Self:
         """Draw on axes, new ones by default."""
-        self.ax_ = axes_of(ax)
+        self.ax_ = one_axes(ax)
         self.figure_ = self.ax_.figure
         labelled = {"adaptive": self.curves.adaptive} | {
             f"η = {rate:g}": curve for rate, curve in self.curves.fixed.items()

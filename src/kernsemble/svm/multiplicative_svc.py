@@ -281,9 +281,13 @@ class MultiplicativeSVC(
             self.sparsity,
         )
 
+    def _read_again(self, X: ArrayLike) -> Rows:
+        """Return checked rows to tell the values of."""
+        check_is_fitted(self)
+        return validate_data(self, X, reset=False, **ACCEPTED)
+
     def _values(self, X: ArrayLike) -> FloatArray:
         """Return the value of every machine at every row."""
-        check_is_fitted(self)
-        rows = validate_data(self, X, reset=False, **ACCEPTED)
+        rows = self._read_again(X)
         known = self.kernel_, self.scaling_, self.support_vectors_
         return expansion_values(rows, *known, self.dual_coef_)

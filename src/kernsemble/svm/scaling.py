@@ -63,6 +63,30 @@ class FeatureScaling(Value):
             half_range=np.where(is_spared, 1.0, self.half_range),
         )
 
+    def of_column(self, column: int) -> Self:
+        """Return the scaling of rows that have this column only."""
+        if self.stumps is not None:
+            one = StumpSet((self.stumps.knots[column],), (self.stumps.measures[column],))
+            return replace(self, stumps=one)
+        if self.half_range is None:
+            return self
+        centre = None if self.centre is None else self.centre[[column]]
+        return replace(self, centre=centre, half_range=self.half_range[[column]])
+
+    def bends(self, column: int) -> FloatArray:
+        """Return the values of a column between which its scale is a straight line."""
+        return np.empty(0) if self.stumps is None else self.stumps.knots[column]
+
+    def restored(self, column: int, values: FloatArray) -> FloatArray:
+        """Return what in a column has these scaled values; beyond the scale, its end."""
+        if self.stumps is not None:
+            origin = self.stumps._measure_below(column, np.zeros(1))
+            return self.stumps._threshold_at(column, values + origin)
+        if self.half_range is None:
+            return values
+        centre = 0.0 if self.centre is None else self.centre[column]
+        return centre + self.half_range[column] * values
+
     def transform(self, X: Rows) -> Rows:
         """Return rows on the scale of the sample."""
         if self.stumps is not None:

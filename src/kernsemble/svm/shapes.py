@@ -5,7 +5,7 @@ of scaled rows, or categories. Each :math:`g_k` is a table of levels of its view
 costs a look-up a slice for each row, however many rows it was fitted to.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -14,7 +14,13 @@ import numpy as np
 from kernsemble._typing import BoolArray, FloatArray, IntArray
 from kernsemble._value import Value
 from kernsemble.kernels.ensemble import MiddleStump
-from kernsemble.kernels.slice_parts import Categories, Coordinates, Directions, Part
+from kernsemble.kernels.slice_parts import (
+    Categories,
+    Coordinates,
+    Directions,
+    OrderedPart,
+    Part,
+)
 from kernsemble.kernels.slices import Slices
 from kernsemble.solvers.quantise import Evaluator, Levels
 from kernsemble.svm.blocks import FittedBlock
@@ -22,6 +28,7 @@ from kernsemble.svm.scaling import FeatureScaling
 
 NUMBERS_AT_ONCE = 4_000_000  # of the views of rows
 SLICES_AT_ONCE = 64  # of projections
+WEIGHT_OF_MISSING = 2.0  # of "is missing": half of it and its negation are at the distance 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +96,30 @@ class Views(Value):
             return bool(self.is_category[part.columns].all())
         return isinstance(part, Coordinates)
 
+    def measures(self, levels: Sequence[Levels]) -> tuple[list[FloatArray], list[FloatArray]]:
+        """Return the measure between ordered levels of each slice, and the weights of others."""
+        measures: list[FloatArray] = []
+        weights: list[FloatArray] = []
+        first = 0
+        for part in self.parts:
+            mine = levels[first : first + part.n_slices]
+            first += part.n_slices
+            if isinstance(part, Categories):
+                measures += [np.empty(0)] * len(mine)
+                weights += [np.full(each.n_loose, part.factor) for each in mine]
+                continue
+            assert isinstance(part, OrderedPart)
+            measures += [np.maximum(np.diff(each), 0.0) for each in self._positions(part, mine)]
+            weights += [np.full(each.n_loose, WEIGHT_OF_MISSING * part.factor) for each in mine]
+        return measures, weights
+
+    def _positions(self, part: OrderedPart, levels: Sequence[Levels]) -> list[FloatArray]:
+        """Return where the levels of a part lie on the lines of its slices."""
+        values = [each.values for each in levels]
+        if isinstance(part, Coordinates):
+            values = _scaled(self.scaling, part.columns, values, len(self.is_category))
+        return [part.position(k, each) for k, each in enumerate(values)]
+
 
 @dataclass(frozen=True, eq=False)
 class ShapeTables(FittedBlock):
@@ -118,3 +149,14 @@ class ShapeTables(FittedBlock):
         for start in range(0, len(X), height):
             span = slice(start, start + height)
             self._evaluator.add_to(values[:, span], self.views(X[span]))
+
+
+def _scaled(
+    scaling: FeatureScaling, columns: IntArray, values: Sequence[FloatArray], n_features: int
+) -> list[FloatArray]:
+    """Return the values of some columns on their scales."""
+    grid = np.zeros((max(map(len, values)), n_features))
+    for column, each in zip(columns, values, strict=True):
+        grid[: len(each), column] = each
+    scaled = scaling.transform(grid)
+    return [scaled[: len(each), column] for column, each in zip(columns, values, strict=True)]

@@ -17,7 +17,7 @@ from kernsemble._typing import BoolArray, FloatArray, IntArray
 from kernsemble.kernels import Kernel
 from kernsemble.kernels.algebra import terms
 from kernsemble.kernels.binning import has_cells
-from kernsemble.kernels.slice_parts import Categories, Coordinates, OrderedPart
+from kernsemble.kernels.slice_parts import Categories
 from kernsemble.kernels.slices import NoSlicesError, slices_of
 from kernsemble.solvers.additive import AdditiveSolution, Tables
 from kernsemble.solvers.quantise import Levels, quantise
@@ -30,7 +30,6 @@ from kernsemble.svm.scaling import FeatureScaling, Kind
 from kernsemble.svm.shapes import ShapeTables, Views
 
 BYTES_A_CODE = 2  # by columns, and by rows
-WEIGHT_OF_MISSING = 2.0  # of "is missing": half of it and its negation are at the distance 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,28 +159,7 @@ class Sliced(Block):
         return [each.middle for each in self.levels]
 
     def measures(self) -> tuple[list[FloatArray], list[FloatArray]]:
-        measures: list[FloatArray] = []
-        weights: list[FloatArray] = []
-        first = 0
-        for part in self.views.parts:
-            mine = self.levels[first : first + part.n_slices]
-            first += part.n_slices
-            if isinstance(part, Categories):
-                measures += [np.empty(0)] * len(mine)
-                weights += [np.full(each.n_loose, part.factor) for each in mine]
-                continue
-            assert isinstance(part, OrderedPart)
-            measures += [np.maximum(np.diff(each), 0.0) for each in self._positions(part, mine)]
-            weights += [np.full(each.n_loose, WEIGHT_OF_MISSING * part.factor) for each in mine]
-        return measures, weights
-
-    def _positions(self, part: OrderedPart, levels: Sequence[Levels]) -> list[FloatArray]:
-        """Return where the levels of a part lie on the lines of its slices."""
-        values = [each.values for each in levels]
-        if isinstance(part, Coordinates):
-            scaling, n_features = self.views.scaling, len(self.views.is_category)
-            values = _scaled(scaling, part.columns, values, n_features)
-        return [part.position(k, each) for k, each in enumerate(values)]
+        return self.views.measures(self.levels)
 
     def fitted(self, heights: Sequence[FloatArray]) -> ShapeTables:
         return ShapeTables(self.views, tuple(self.levels), tuple(heights))
@@ -258,14 +236,3 @@ def _levels(sample: Sample, views: Views) -> tuple[list[Levels], IntArray]:
         [each for levels, _ in found for each in levels],
         np.concatenate([none, *(codes for _, codes in found)]),
     )
-
-
-def _scaled(
-    scaling: FeatureScaling, columns: IntArray, values: Sequence[FloatArray], n_features: int
-) -> list[FloatArray]:
-    """Return the values of some columns on their scales."""
-    grid = np.zeros((max(map(len, values)), n_features))
-    for column, each in zip(columns, values, strict=True):
-        grid[: len(each), column] = each
-    scaled = scaling.transform(grid)
-    return [scaled[: len(each), column] for column, each in zip(columns, values, strict=True)]

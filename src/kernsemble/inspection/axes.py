@@ -1,0 +1,42 @@
+"""Where displays draw: matplotlib, asked for when it is needed."""
+
+from typing import Any
+
+import numpy as np
+
+POSITIVE, NEGATIVE, NEUTRAL = "#2166ac", "#b2182b", "#666666"
+PANELS_A_ROW = 3
+
+
+def pyplot() -> Any:
+    """Return matplotlib's pyplot."""
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ImportError(
+            "displays need matplotlib: pip install 'kernsemble[plot]', or take the numbers"
+        ) from error
+    return plt
+
+
+def one_axes(ax: Any) -> Any:
+    """Return the axes to draw on, new ones unless given."""
+    return pyplot().subplots(layout="constrained")[1] if ax is None else ax
+
+
+def several_axes(ax: Any, n: int) -> list[Any]:
+    """Return axes for `n` panels: those given, or a new grid of them."""
+    if ax is not None:
+        given = list(np.ravel(np.asarray(ax, dtype=object)))
+        if len(given) < n:
+            raise ValueError(f"ax holds {len(given)} axes: give {n}, one for each panel")
+        return given[:n]
+    n_columns = min(n, PANELS_A_ROW)
+    n_rows = -(-n // n_columns)
+    size = (4.0 * n_columns, 3.0 * n_rows)
+    figure, grid = pyplot().subplots(
+        n_rows, n_columns, figsize=size, layout="constrained", squeeze=False
+    )
+    for spare in grid.ravel()[n:]:
+        figure.delaxes(spare)
+    return list(grid.ravel()[:n])

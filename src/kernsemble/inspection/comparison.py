@@ -1,0 +1,115 @@
+"""Two ensembles beside each other."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from kernsemble._typing import FloatArray
+from kernsemble._value import Value
+from kernsemble.inspection.frames import as_frame
+from kernsemble.inspection.view import EnsembleView
+
+
+@dataclass(frozen=True, eq=False)
+class EnsembleComparison(Value):
+    r"""What two ensembles say of the same rows, feature by feature.
+
+    Contributions are in units of the standard deviation of their own machine's values, so that
+    machines of any size compare.
+
+    Attributes
+    ----------
+    feature_names : tuple of str
+        The features.
+    first, second : arrays of shape (n_features,)
+        The root mean square of the contributions of each.
+    correlation : array of shape (n_features,)
+        The correlation of their contributions; NaN where one is constant.
+    distance : array of shape (n_features,)
+        The root mean square of the difference of their contributions.
+    value_correlation, value_distance : float
+        The same of the decision values.
+    agreement : float
+        The share of rows where both values have the same sign.
+    """
+
+    feature_names: tuple[str, ...]
+    first: FloatArray
+    second: FloatArray
+    correlation: FloatArray
+    distance: FloatArray
+    value_correlation: float
+    value_distance: float
+    agreement: float
+
+    def to_frame(self) -> Any:
+        """Return a DataFrame with a row for each feature."""
+        columns = {name: getattr(self, name) for name in ("first", "second")}
+        columns |= {"correlation": self.correlation, "distance": self.distance}
+        return as_frame(columns, index=list(self.feature_names))
+
+
+def compare_ensembles(
+    first: EnsembleView, second: EnsembleView, X: ArrayLike, **settings: Any
+) -> EnsembleComparison:
+    """Compare what two ensembles say of rows.
+
+    Parameters
+    ----------
+    first, second : EnsembleView
+        Machines on the same features, of any kinds.
+    X : array-like or DataFrame of shape (n, n_features)
+        The rows. Contributions are centred on them.
+    **settings
+        Those of `EnsembleView.explain`.
+
+    Returns
+    -------
+    EnsembleComparison
+
+    Examples
+    --------
+    >>> from kernsemble.boosting import AdaBoostClassifier
+    >>> from kernsemble.datasets import make_twonorm
+    >>> from kernsemble.inspection import EnsembleView, compare_ensembles
+    >>> from kernsemble.svm import InfiniteEnsembleClassifier
+    >>> X, y = make_twonorm(200, n_features=3, random_state=0)
+    >>> every = EnsembleView.of(InfiniteEnsembleClassifier().fit(X, y), X)
+    >>> some = EnsembleView.of(AdaBoostClassifier().fit(X, y), X)
+    >>> compare_ensembles(every, some, X).correlation
+    array([0.967, 0.978, 0.985])
+    """
+    if first.feature_names != second.feature_names:
+        raise ValueError(
+            f"first has the features {list(first.feature_names)}, second "
+            f"{list(second.feature_names)}: compare ensembles on the same columns"
+        )
+    sides = [view.explain(X, **settings) for view in (first, second)]
+    a, b = (_centred(side.contributions, side.values) for side in sides)
+    f, g = (_centred(side.values, side.values) for side in sides)
+    return EnsembleComparison(
+        tuple(first.feature_names),
+        _size(a),
+        _size(b),
+        _correlation(a, b),
+        _size(a - b),
+        float(_correlation(f, g)),
+        float(_size(f - g)),
+        float(np.mean((sides[0].values > 0.0) == (sides[1].values > 0.0))),
+    )
+
+
+def _centred(items: FloatArray, values: FloatArray) -> FloatArray:
+    return (items - items.mean(axis=0)) / (float(values.std()) or 1.0)
+
+
+def _size(items: FloatArray) -> FloatArray:
+    return np.sqrt((items**2).mean(axis=0))
+
+
+def _correlation(a: FloatArray, b: FloatArray) -> FloatArray:
+    sizes = _size(a) * _size(b)
+    together = (a * b).mean(axis=0)
+    return np.divide(together, sizes, out=np.full(np.shape(sizes), np.nan), where=sizes > 0.0)

@@ -1,0 +1,132 @@
+"""What features contribute to the decision values of rows."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from kernsemble._arguments import check_choice, check_count
+from kernsemble._typing import FloatArray
+from kernsemble._value import Value
+from kernsemble.inspection.frames import as_frame
+from kernsemble.inspection.pieces import Interaction, ProductForm
+from kernsemble.inspection.shapley import (
+    Contributions,
+    coalition_values,
+    permutation_values,
+    product_points,
+    product_values,
+)
+
+Method: TypeAlias = Literal["auto", "exact", "sampled"]
+
+MOST_COLUMNS = 16  # whose coalitions can all be asked
+CHEAP_COLUMNS = 8
+CHEAP_PRODUCTS = 2e8  # multiplications a row
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation(Value):
+    r"""Contributions of features to rows: :math:`f(x) = b + \sum_d \phi_d(x)`.
+
+    They are Shapley values: of an additive machine simply its centred shape functions.
+
+    Attributes
+    ----------
+    intercept : float
+        The value b that they start from, the mean over the background rows.
+    contributions : array of shape (n, n_features)
+        The contributions :math:`\phi`.
+    values : array of shape (n,)
+        The decision values, told by the model itself.
+    rows : array of shape (n, n_features)
+        The rows, categories as their places.
+    feature_names : tuple of str
+        The features.
+    method : str
+        How the contributions were found.
+    standard_error : array of shape (n, n_features)
+        Of the contributions, where they were sampled; else zero.
+    """
+
+    intercept: float
+    contributions: FloatArray
+    values: FloatArray
+    rows: FloatArray
+    feature_names: tuple[str, ...]
+    method: str
+    standard_error: FloatArray
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether nothing was sampled."""
+        return not self.standard_error.any()
+
+    def row(self, place: int) -> dict[str, float]:
+        """Return the contributions to one row, the largest first."""
+        mine = self.contributions[place]
+        order = np.argsort(-np.abs(mine), kind="stable")
+        return {self.feature_names[d]: float(mine[d]) for d in order}
+
+    def to_frame(self) -> Any:
+        """Return a DataFrame with a row for each row: intercept, contributions, value."""
+        columns: dict[str, Any] = {"intercept": np.full(len(self.values), self.intercept)}
+        columns |= dict(zip(self.feature_names, self.contributions.T, strict=True))
+        return as_frame(columns | {"value": self.values})
+
+
+def interaction_contributions(
+    interaction: Interaction,
+    X: FloatArray,
+    background: FloatArray,
+    method: Method,
+    n_permutations: int,
+    rng: np.random.Generator,
+) -> tuple[Contributions, str]:
+    """Return the contributions of the columns of an interaction, and how they were found."""
+    check_choice("method", method, ("auto", "exact", "sampled"))
+    check_count("n_permutations", n_permutations)
+    m, n_background = len(interaction.columns), len(background)
+    beside = f"against {n_background} background rows"
+    if _is_by_product(interaction.product, method, m, n_background):
+        assert interaction.product is not None
+        found = _product_contributions(interaction, interaction.product, X, background)
+        return found, f"exact, factors of the kernel {beside}"
+    if method == "exact" and m > MOST_COLUMNS:
+        raise ValueError(
+            f"method = 'exact': {interaction.name} sees {m} columns, and all coalitions can be "
+            f"asked of {MOST_COLUMNS} at most: give 'sampled'"
+        )
+    arguments = interaction.values, X, background, interaction.columns
+    if method == "exact" or (method == "auto" and m <= CHEAP_COLUMNS):
+        return coalition_values(*arguments), f"exact, all coalitions {beside}"
+    found = permutation_values(*arguments, n_permutations, rng)
+    return found, f"sampled, random orders {beside}"
+
+
+def _is_by_product(product: ProductForm | None, method: Method, m: int, n_background: int) -> bool:
+    if product is None or method == "sampled":
+        return False
+    cost = len(product.known) * n_background * m * product_points(m)
+    return method == "exact" or cost <= CHEAP_PRODUCTS
+
+
+def _product_contributions(
+    interaction: Interaction, product: ProductForm, X: FloatArray, background: FloatArray
+) -> Contributions:
+    values = product_values(
+        product.embed(X),
+        product.embed(background),
+        product.known,
+        product.coefficients,
+        product.rate,
+        product.power,
+    )
+    base = float(interaction.values(background).mean())
+    return Contributions(values, base, np.zeros_like(values))
+
+
+def joined(methods: Sequence[str]) -> str:
+    """Return how contributions of several kinds were found."""
+    return "; ".join(dict.fromkeys(methods))
