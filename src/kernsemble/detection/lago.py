@@ -271,7 +271,7 @@ class LagoClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # t
     def _begin(self, n: int, counts: FloatArray, totals: FloatArray, detected: IntArray) -> None:
         """Prepare the attributes that each rare class adds to."""
         n_detected = len(detected)
-        self._detected_, self._counts = detected, counts
+        self._rare_codes, self._counts = detected, counts
         others = np.delete(np.arange(len(totals)), detected)
         self._background = int(others[np.argmax(totals[others])])
         self.kernels_: tuple[LocalKernels, ...] = ()
@@ -395,10 +395,10 @@ class LagoClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # t
         """
         excess = self._scores(X) - self.threshold_
         if len(self.classes_) == 2:
-            return excess[:, 0] if self._detected_[0] == 1 else -excess[:, 0]
+            return excess[:, 0] if self._rare_codes[0] == 1 else -excess[:, 0]
         decisions = np.full((len(excess), len(self.classes_)), -1.0)
         decisions[:, self._background] = 0.0
-        decisions[:, self._detected_] = excess
+        decisions[:, self._rare_codes] = excess
         return decisions
 
     def predict(self, X: ArrayLike) -> Any:
