@@ -197,6 +197,19 @@ def test_duplicates_and_constant_features_are_safe(shape, kernel, scaling):
 
 
 @pytest.mark.parametrize("shape", SHAPES)
+def test_a_rare_row_that_equals_its_neighbours_has_no_height(shape):
+    """Equation 22 has the coefficient zero there; without it the row is as good as absent."""
+    X, y = rare_rows()
+    lost = np.flatnonzero(y == 1)[0]
+    X[np.flatnonzero(y == 0)[:5]] = X[lost]
+    is_left = np.arange(len(y)) != lost
+    machine = fixed(shape).fit(X, y)
+    assert machine.kernels_[0].weight[0] == 0.0
+    expected = fixed(shape).fit(X[is_left], y[is_left]).score_samples(X)
+    assert_allclose(machine.score_samples(X), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
 def test_rows_that_are_all_equal_get_equal_scores(shape):
     machine = fixed(shape).fit(np.ones((9, 2)), [1, 1, 1, 0, 0, 0, 0, 0, 0])
     assert_array_equal(machine.score_samples([[1.0, 1.0], [1.0, 1.0]]), [0.0, 0.0])

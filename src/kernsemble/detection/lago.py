@@ -112,10 +112,10 @@ class LagoClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # t
     alpha; scores take :math:`O(n\, n_1 (d + A))` for d features and A values. Features are scaled
     once, by all rows.
 
-    A radius of zero, of a rare row that equals its neighbours, takes the place of the smallest one
-    that is not (of the same feature, if elliptical), else of the standard deviation; constant
-    features are not compared. Background rows that are equally far share a place among the K, so
-    the order of rows does not matter.
+    A rare row that equals its K neighbours has height :math:`|R_i| = 0` and is left out, unless all
+    are so. A feature in which it equals them, if elliptical, has the smallest radius that is not
+    zero, else the standard deviation; constant features are not compared. Background rows that are
+    equally far share a place among the K, so the order of rows does not matter.
 
     `sample_weight` means repetition: rare rows multiply their kernels, background rows count so
     often among the K neighbours. The kernels other than Gaussian are functions of the distance

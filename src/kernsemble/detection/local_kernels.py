@@ -46,7 +46,9 @@ class LocalKernels(Value):
         """Return the kernels of the rare rows that count, of rows that count so often."""
         present = neighbours.of_those_present(counts)
         widths = present.widths(X, present.shares(counts, n_neighbors), shape)
-        weight = counts[present.centres]
+        weight, has_width = counts[present.centres], widths.any(axis=1)
+        if has_width.any():
+            weight = weight * has_width  # a height |R_i| of zero
         return cls(
             X[present.centres],
             positive_widths(widths, X, counts),

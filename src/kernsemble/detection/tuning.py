@@ -12,7 +12,9 @@ from kernsemble._typing import BoolArray, FloatArray, IntArray
 from kernsemble.detection.local_kernels import Exceptions, LocalKernels
 from kernsemble.detection.neighbours import Neighbours, Search, Shape, positive_widths
 from kernsemble.detection.ranking import average_precision
-from kernsemble.solvers.kernel_sums import Profile
+from kernsemble.solvers.kernel_sums import Profile, farthest
+
+TINY = np.finfo(np.float64).tiny
 
 
 @dataclass(frozen=True)
@@ -124,12 +126,12 @@ def leave_one_out(
     without = _widths_without(X, counts, neighbours.of(owners), left_out, form)
     squares = kernels.squares_of_pairs(X[left_out], owners, without)
     own = np.arange(len(neighbours.centres))
-    nowhere = np.full(len(own), np.inf)
+    nowhere = np.full(len(own), farthest(X.dtype))
     exceptions = Exceptions.in_order(
         (left_out, owners, squares), (neighbours.centres, own, nowhere)
     )
     scores = kernels.sums(X, np.array([alpha]), exceptions)[:, 0]
-    others = 1.0 - kernels.weight  # what the weights of the other centres sum to
+    others = np.maximum(1.0 - kernels.weight, TINY)  # what the weights of the other centres sum to
     if form.profile == "gaussian":
         scores[neighbours.centres] -= np.log(others)
     else:

@@ -13,6 +13,7 @@ Every :math:`\alpha` reads the same :math:`u_i(x)`.
 from typing import Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from kernsemble._jit import jit
 from kernsemble._typing import BoolArray, FloatArray, IntArray
@@ -36,6 +37,8 @@ def kernel_sums(
     evaluated, and where :math:`\alpha^2` is half of the one after it, they are squares of those.
     Sums are float64, also of float32.
     """
+    if not weight.all():
+        squares, weight = squares[:, weight > 0.0], weight[weight > 0.0]
     sums = np.empty((len(squares), len(alphas)))
     if profile == "gaussian":
         _logarithms_of_gaussians(squares, weight, alphas, _may_be_squared(alphas), sums)
@@ -63,8 +66,12 @@ def elliptical_squares(X: FloatArray, centres: FloatArray, widths: FloatArray) -
 
 def bounded(squares: FloatArray) -> FloatArray:
     """Return squared distances of which none is infinite."""
-    largest = min(LARGEST, float(np.finfo(squares.dtype).max))
-    return np.fmin(squares, largest, out=squares)
+    return np.fmin(squares, farthest(squares.dtype), out=squares)
+
+
+def farthest(dtype: DTypeLike) -> float:
+    """Return the squared distance of what is too far for a number."""
+    return min(LARGEST, float(np.finfo(dtype).max))
 
 
 def neighbour_shares(
