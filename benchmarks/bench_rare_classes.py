@@ -15,7 +15,7 @@ only:
 - boosting: HistGradientBoostingClassifier(class_weight="balanced").
 
 On kdd04_protein the SVC learns from all rare rows and so many of the background that there are
-20,000; part "growth" tells how its seconds for one setting grow with the rows.
+5,000; part "growth" tells how its seconds for one setting grow with the rows.
 
 Run from the repository, with the data folder in ``KERNSEMBLE_DATA``:
 ``.venv/bin/python benchmarks/bench_rare_classes.py [--sets ...] [--parts table growth]
@@ -46,7 +46,7 @@ from kernsemble.detection import HitCurveDisplay, LagoClassifier, average_precis
 
 METHODS = ("LAGO", "LAGO, chosen", "SVC", "forest", "boosting")
 SHAPES = ("spherical", "elliptical")
-SVC_ROWS = 20_000  # of kdd04_protein
+SVC_ROWS = 5_000  # of kdd04_protein
 
 
 class Case(NamedTuple):
