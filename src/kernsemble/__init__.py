@@ -16,6 +16,7 @@ __version__ = version("kernsemble")
 __all__ = [
     "boosting",
     "datasets",
+    "detection",
     "exceptions",
     "hypotheses",
     "inspection",

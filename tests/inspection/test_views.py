@@ -17,8 +17,8 @@ from kernsemble.inspection import EnsembleView, compare_ensembles
 from kernsemble.kernels import Category, Laplacian, Linear, Perceptron, Stump
 from kernsemble.learners import C45Tree, RCDPerceptron
 from kernsemble.persistence import load, save
+from kernsemble.preprocessing.scaling import FeatureScaling
 from kernsemble.svm import InfiniteEnsembleClassifier, InfiniteEnsembleRegressor, MultiplicativeSVC
-from kernsemble.svm.scaling import FeatureScaling
 
 X, y = load_iris(return_X_y=True, as_frame=True)
 X, y = X.iloc[::3], y.iloc[::3].map({0: "setosa", 1: "versicolor", 2: "virginica"})

@@ -20,10 +20,10 @@ from sklearn.model_selection import (
 from kernsemble._splits import read_splits
 from kernsemble.datasets import make_threenorm
 from kernsemble.kernels import Exponential, Laplacian, Perceptron, Stump
+from kernsemble.preprocessing import FeatureScaling
 from kernsemble.solvers import solve_folds
 from kernsemble.svm import racing
 from kernsemble.svm.racing import Candidate, Round, contestants, plan_rounds, race
-from kernsemble.svm.scaling import FeatureScaling
 
 NAMES = [Candidate(Laplacian(float(number + 1)), "rank") for number in range(18)]
 ANY_ROUND = Round(np.arange(4), (), n_stay=1)

@@ -25,10 +25,10 @@ from kernsemble.kernels.slice_parts import (
     seen_columns,
 )
 from kernsemble.kernels.slices import Slices
+from kernsemble.preprocessing.scaling import FeatureScaling
 from kernsemble.solvers.quantise import Levels
 from kernsemble.svm.blocks import FittedBlock, FittedTables
 from kernsemble.svm.cells import CellTables
-from kernsemble.svm.scaling import FeatureScaling
 from kernsemble.svm.shapes import ShapeTables
 
 Labels = Sequence[tuple[Any, ...] | None]

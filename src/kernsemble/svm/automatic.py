@@ -8,12 +8,12 @@ import numpy as np
 
 from kernsemble._progress import Task
 from kernsemble._typing import FloatArray, IntArray, Rows
+from kernsemble.preprocessing import FeatureScaling
 from kernsemble.svm.comparison import Comparison, compare_all
 from kernsemble.svm.cross_validation import CrossValidation
 from kernsemble.svm.memory import Budget
 from kernsemble.svm.problem import Problem
 from kernsemble.svm.racing import MULTIPLES, Candidate, Entry, Round, plan_rounds, race
-from kernsemble.svm.scaling import FeatureScaling
 from kernsemble.svm.tabulation import Tabulation
 from kernsemble.svm.trial import try_out
 

@@ -15,9 +15,9 @@ from kernsemble._jit import jit
 from kernsemble._typing import FloatArray, IntArray
 from kernsemble.kernels import Kernel
 from kernsemble.kernels.binning import Grids, bin_rows
+from kernsemble.preprocessing import FeatureScaling
 from kernsemble.svm.blocks import Block, FittedBlock
 from kernsemble.svm.memory import Budget
-from kernsemble.svm.scaling import FeatureScaling
 
 CELLS_AT_ONCE = 4_000_000  # of rows that are asked of
 BYTES_A_CELL = 8  # of a row: as it is found, and as solvers read it

@@ -13,6 +13,7 @@ from kernsemble._progress import Task, with_callbacks
 from kernsemble._splits import check_classes, read_splits
 from kernsemble._typing import FloatArray, IntArray
 from kernsemble.kernels import Kernel
+from kernsemble.preprocessing import Kind
 from kernsemble.svm.calibration import Calibration, Kind as CurveKind, check_calibration
 from kernsemble.svm.cross_validation import (
     ForeseenClasses,
@@ -21,7 +22,6 @@ from kernsemble.svm.cross_validation import (
 from kernsemble.svm.infinite_ensemble import InfiniteEnsembleClassifier
 from kernsemble.svm.losses import LossOfClasses, Solver
 from kernsemble.svm.multiclass import Multiclass, Shape
-from kernsemble.svm.scaling import Kind
 from kernsemble.svm.selection import Selection, Variant
 
 

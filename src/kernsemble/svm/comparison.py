@@ -9,9 +9,9 @@ import numpy as np
 from kernsemble._typing import BoolArray, FloatArray, Rows
 from kernsemble.kernels import Kernel
 from kernsemble.kernels.radial import Radial
+from kernsemble.preprocessing import FeatureScaling, Kind
 from kernsemble.solvers.matrix import Matrix, as_matrix
 from kernsemble.svm.memory import Budget
-from kernsemble.svm.scaling import FeatureScaling, Kind
 
 
 @dataclass(frozen=True, eq=False)

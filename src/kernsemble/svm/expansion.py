@@ -17,7 +17,7 @@ import numpy as np
 from kernsemble._threads import blocks
 from kernsemble._typing import FloatArray, IntArray, Rows
 from kernsemble.kernels import Kernel
-from kernsemble.svm.scaling import FeatureScaling
+from kernsemble.preprocessing import FeatureScaling
 
 NUMBERS_AT_ONCE = 20_000_000  # of the matrix between rows that are asked of and those known
 ROUNDING = 64  # units in the last place of a diagonal entry: less that is left of it is nothing

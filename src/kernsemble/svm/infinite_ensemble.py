@@ -12,13 +12,13 @@ from kernsemble._progress import Task, with_callbacks
 from kernsemble._typing import FloatArray, IntArray, Rows
 from kernsemble._validation import read_classes, read_weights, refuse_one_class
 from kernsemble.kernels import Kernel
+from kernsemble.preprocessing import Kind
 from kernsemble.svm.calibration import Calibration
 from kernsemble.svm.deciding import DecidesByMachines
 from kernsemble.svm.losses import LossOfClasses, Solver
 from kernsemble.svm.machine import Machine
 from kernsemble.svm.multiclass import Multiclass, Shape, as_reduction, check_shape
 from kernsemble.svm.problem import Problem
-from kernsemble.svm.scaling import Kind
 
 
 def _has_logits(machine: "InfiniteEnsembleClassifier") -> bool:

@@ -14,6 +14,7 @@ from kernsemble._arguments import check_count, check_penalty, check_positive
 from kernsemble._progress import CallbackSupportMixin, Task
 from kernsemble._typing import FloatArray, Rows
 from kernsemble._validation import as_table
+from kernsemble.preprocessing import Kind
 from kernsemble.solvers import Solution, Status, solve_dual
 from kernsemble.solvers.folds import bounds_at
 from kernsemble.solvers.matrix import Matrix, RowsOnDemand, as_matrix
@@ -25,7 +26,6 @@ from kernsemble.svm.losses import check_solver
 from kernsemble.svm.memory import Budget
 from kernsemble.svm.mixed import MixedTable, is_mixed
 from kernsemble.svm.problem import Problem
-from kernsemble.svm.scaling import Kind
 from kernsemble.svm.solving import solve_each
 from kernsemble.svm.tabulation import Tabulation
 

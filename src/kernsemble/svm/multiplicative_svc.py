@@ -15,6 +15,7 @@ from kernsemble._progress import CallbackSupportMixin, Task, with_callbacks
 from kernsemble._typing import FloatArray, IntArray, Rows
 from kernsemble._validation import read_classes, read_weights, refuse_one_class
 from kernsemble.kernels import Kernel
+from kernsemble.preprocessing import FeatureScaling, Kind
 from kernsemble.solvers.multiplicative import UpdateStatus
 from kernsemble.svm.columns import Columns
 from kernsemble.svm.deciding import DecidesByMachines
@@ -23,7 +24,6 @@ from kernsemble.svm.expansion import Expansion, expansion_values, interpolated, 
 from kernsemble.svm.memory import Budget
 from kernsemble.svm.multiclass import Multiclass, Shape, as_reduction, check_shape
 from kernsemble.svm.partial_training import Hypothesis, Trained, Updates
-from kernsemble.svm.scaling import FeatureScaling, Kind
 from kernsemble.svm.sources import Source, source_of
 from kernsemble.svm.spread import gaussian_of_spread
 

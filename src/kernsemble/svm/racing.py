@@ -17,7 +17,7 @@ from kernsemble._choice import comparable_means
 from kernsemble._splits import Split
 from kernsemble._typing import FloatArray, IntArray, Rows
 from kernsemble.kernels import Exponential, Kernel, Laplacian, Perceptron, Stump
-from kernsemble.svm.scaling import FeatureScaling, Kind
+from kernsemble.preprocessing import FeatureScaling, Kind
 
 WIDTHS = (0.5, 1.0, 2.0, 4.0)  # gamma, in units of 1 over the mean distance
 MULTIPLES = tuple(2.0**power for power in range(-2, 7))  # of C = "scale"

@@ -11,10 +11,10 @@ from kernsemble._progress import Task, with_callbacks
 from kernsemble._typing import FloatArray, Rows
 from kernsemble._validation import read_weights
 from kernsemble.kernels import Kernel
+from kernsemble.preprocessing import Kind
 from kernsemble.svm.losses import LossOfNumbers, Solver, penalty_unit
 from kernsemble.svm.machine import Machine
 from kernsemble.svm.problem import Problem, TargetScale
-from kernsemble.svm.scaling import Kind
 
 SHARE_OF_SPREAD = 0.1  # that errors may have for free
 

@@ -11,11 +11,11 @@ from kernsemble._choice import as_grid
 from kernsemble._progress import Task, with_callbacks
 from kernsemble._splits import read_splits
 from kernsemble.kernels import Kernel
+from kernsemble.preprocessing import Kind
 from kernsemble.svm.cross_validation import ForeseenNumbers
 from kernsemble.svm.losses import LossOfNumbers, Solver
 from kernsemble.svm.problem import Problem, TargetScale
 from kernsemble.svm.regressor import InfiniteEnsembleRegressor
-from kernsemble.svm.scaling import Kind
 from kernsemble.svm.selection import Selection, Variant
 
 GRID = tuple(2.0**power for power in range(-11, 8, 2))

@@ -22,9 +22,9 @@ from kernsemble.kernels.slice_parts import (
     Part,
 )
 from kernsemble.kernels.slices import Slices
+from kernsemble.preprocessing import FeatureScaling
 from kernsemble.solvers.quantise import Evaluator, Levels
 from kernsemble.svm.blocks import FittedBlock
-from kernsemble.svm.scaling import FeatureScaling
 
 NUMBERS_AT_ONCE = 4_000_000  # of the views of rows
 SLICES_AT_ONCE = 64  # of projections

@@ -13,6 +13,7 @@ from kernsemble._arguments import check_count, check_penalty
 from kernsemble._progress import Task, with_callbacks
 from kernsemble._typing import FloatArray, IntArray, Rows
 from kernsemble.kernels import Kernel
+from kernsemble.preprocessing import Kind
 from kernsemble.solvers import Status
 from kernsemble.solvers.path import RegularizationPath, check_ends, solve_path
 from kernsemble.solvers.smo import Watch
@@ -21,7 +22,6 @@ from kernsemble.svm.distinct import distinct_rows
 from kernsemble.svm.infinite_ensemble import InfiniteEnsembleClassifier
 from kernsemble.svm.memory import Budget
 from kernsemble.svm.multiclass import Multiclass, Shape, check_shape
-from kernsemble.svm.scaling import Kind
 from kernsemble.svm.solving import solve_each
 
 SAME = 1e-12  # of a share of rows: what differs by less differs by rounding

@@ -19,6 +19,7 @@ from kernsemble.kernels.algebra import terms
 from kernsemble.kernels.binning import has_cells
 from kernsemble.kernels.slice_parts import Categories
 from kernsemble.kernels.slices import NoSlicesError, slices_of
+from kernsemble.preprocessing import FeatureScaling, Kind
 from kernsemble.solvers.additive import AdditiveSolution, Tables
 from kernsemble.solvers.quantise import Levels, quantise
 from kernsemble.svm.blocks import Block, FittedTables, stack
@@ -26,7 +27,6 @@ from kernsemble.svm.cells import Cells
 from kernsemble.svm.columns import holds_missing
 from kernsemble.svm.memory import Budget
 from kernsemble.svm.problem import Problem
-from kernsemble.svm.scaling import FeatureScaling, Kind
 from kernsemble.svm.shapes import ShapeTables, Views
 
 BYTES_A_CODE = 2  # by columns, and by rows

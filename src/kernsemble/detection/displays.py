@@ -1,0 +1,166 @@
+"""Drawings of rankings; Matplotlib is loaded when something is drawn."""
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from kernsemble.detection.ranking import HitCurve, hit_curve
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+class HitCurveDisplay:
+    """The hit curve: rare rows found among the n ranked first, against n.
+
+    The best possible ranking and a random one are drawn with it. For precision and recall, use
+    scikit-learn's `PrecisionRecallDisplay`.
+
+    Parameters
+    ----------
+    curve : HitCurve
+        What `hit_curve` returns.
+    name : str or None, default=None
+        What the legend calls it.
+
+    Attributes
+    ----------
+    ax_, figure_ : Axes, Figure
+        Where it was drawn.
+    line_ : Line2D
+        The curve.
+
+    Examples
+    --------
+    >>> from kernsemble.detection import HitCurveDisplay
+    >>> display = HitCurveDisplay.from_predictions([1, 0, 0, 1], [0.9, 0.5, 0.5, 0.1])
+    >>> display.curve.n_hits
+    array([0., 1., 1., 2.])
+    """
+
+    def __init__(self, curve: HitCurve, name: str | None = None) -> None:
+        self.curve = curve
+        self.name = name
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: ArrayLike,
+        y_score: ArrayLike,
+        *,
+        pos_label: Any = 1,
+        sample_weight: ArrayLike | None = None,
+        name: str | None = None,
+        ax: "Axes | None" = None,
+        **line: Any,
+    ) -> Self:
+        """Draw the hit curve of scores.
+
+        Parameters
+        ----------
+        y_true, y_score, pos_label, sample_weight
+            As for `hit_curve`.
+        name : str or None, default=None
+            What the legend calls it.
+        ax : Axes or None, default=None
+            Where to draw; None: a new figure.
+        **line
+            What Matplotlib's `plot` is told of the curve.
+
+        Returns
+        -------
+        HitCurveDisplay
+        """
+        curve = hit_curve(y_true, y_score, pos_label=pos_label, sample_weight=sample_weight)
+        return cls(curve, name).plot(ax, **line)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        rare: Any = None,
+        sample_weight: ArrayLike | None = None,
+        name: str | None = None,
+        ax: "Axes | None" = None,
+        **line: Any,
+    ) -> Self:
+        """Draw how a fitted classifier ranks rows.
+
+        Parameters
+        ----------
+        estimator : classifier
+            A `LagoClassifier`, or any classifier of two classes with `decision_function` or
+            `predict_proba`.
+        X : array-like or DataFrame of shape (n, n_features)
+            Rows.
+        y : array-like of shape (n,)
+            Their classes.
+        rare : label or None, default=None
+            The rare class; None: the first of the estimator's own, else its second class.
+        sample_weight : array-like of shape (n,), optional
+            How often each row counts.
+        name : str or None, default=None
+            What the legend calls it; None: the estimator's class.
+        ax : Axes or None, default=None
+            Where to draw; None: a new figure.
+        **line
+            What Matplotlib's `plot` is told of the curve.
+
+        Returns
+        -------
+        HitCurveDisplay
+        """
+        if rare is None:
+            rare = getattr(estimator, "rare_classes_", estimator.classes_[1:])[0]
+        return cls.from_predictions(
+            y,
+            _scores_of_class(estimator, X, rare),
+            pos_label=rare,
+            sample_weight=sample_weight,
+            name=type(estimator).__name__ if name is None else name,
+            ax=ax,
+            **line,
+        )
+
+    def plot(self, ax: "Axes | None" = None, **line: Any) -> Self:
+        """Draw the curve.
+
+        Parameters
+        ----------
+        ax : Axes or None, default=None
+            Where to draw; None: a new figure.
+        **line
+            What Matplotlib's `plot` is told of the curve.
+
+        Returns
+        -------
+        self
+        """
+        if ax is None:
+            import matplotlib.pyplot as plt
+
+            ax = plt.subplots()[1]
+        n, hits = self.curve.n_selected[-1], self.curve.n_hits[-1]
+        if not ax.lines:
+            ax.plot([0.0, hits, n], [0.0, hits, hits], color="0.7", linestyle=":", label="best")
+            ax.plot([0.0, n], [0.0, hits], color="0.7", linestyle="--", label="random")
+        (self.line_,) = ax.plot(*self.curve, **{"label": self.name, **line})
+        ax.set(xlabel="rows selected", ylabel="rare rows among them")
+        ax.legend(loc="lower right")
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+
+def _scores_of_class(estimator: Any, X: ArrayLike, rare: Any) -> Any:
+    """Return the column of decision values, or of probabilities, of one class."""
+    place = int(np.flatnonzero(estimator.classes_ == rare)[0])
+    if hasattr(estimator, "decision_function"):
+        decisions = estimator.decision_function(X)
+        if decisions.ndim == 2:
+            return decisions[:, place]
+        return decisions if place == 1 else -decisions
+    return estimator.predict_proba(X)[:, place]

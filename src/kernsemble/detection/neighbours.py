@@ -1,0 +1,182 @@
+"""The background rows around each rare one: searched once, read for every fold."""
+
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Self, TypeAlias
+
+import numpy as np
+from sklearn.neighbors import NearestNeighbors
+
+from kernsemble._memory import physical_memory
+from kernsemble._typing import BoolArray, FloatArray, IntArray
+from kernsemble._value import Value
+from kernsemble.solvers.kernel_sums import mean_differences, neighbour_shares
+
+Algorithm: TypeAlias = Literal["auto", "kd_tree", "ball_tree", "brute", "approximate"]
+Shape: TypeAlias = Literal["spherical", "elliptical"]
+
+
+@dataclass(frozen=True)
+class Search:
+    """How neighbours are looked for."""
+
+    metric: str = "euclidean"
+    algorithm: Algorithm = "auto"
+    n_jobs: int | None = None
+    random_state: Any = None
+
+    def index(self, X: FloatArray) -> "NearestNeighbors | Approximate":
+        """Return what can be asked for the nearest of some rows."""
+        if self.algorithm == "approximate":
+            return Approximate(X, self)
+        index = NearestNeighbors(algorithm=self.algorithm, metric=self.metric, n_jobs=self.n_jobs)
+        return index.fit(X)
+
+
+class Approximate:
+    """The graph of pynndescent, which is asked as scikit-learn's neighbours are."""
+
+    def __init__(self, X: FloatArray, search: Search) -> None:
+        try:
+            from pynndescent import NNDescent
+        except ImportError as error:
+            raise ImportError(
+                "algorithm = 'approximate' needs pynndescent, which is not installed: "
+                "pip install pynndescent, or give 'auto', which is exact"
+            ) from error
+        seed, n_jobs = search.random_state, search.n_jobs
+        self._graph = NNDescent(X, metric=search.metric, random_state=seed, n_jobs=n_jobs)
+
+    def kneighbors(self, X: FloatArray, n_neighbors: int) -> tuple[FloatArray, IntArray]:
+        """Return distances and places of the nearest, the nearest first."""
+        places, distances = self._graph.query(X, k=n_neighbors)
+        return distances, places
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbours(Value):
+    """The nearest background rows of each rare row, the nearest first, as many as folds need.
+
+    The neighbours of the i-th rare row are ``rows[starts[i] : starts[i + 1]]``, numbered among
+    all rows.
+    """
+
+    centres: IntArray
+    starts: IntArray
+    rows: IntArray
+    distances: FloatArray
+
+    @classmethod
+    def around(
+        cls,
+        X: FloatArray,
+        is_rare: BoolArray,
+        counts_of_folds: list[FloatArray],
+        n_neighbors: int,
+        shape: Shape,
+        search: Search,
+    ) -> Self:
+        """Return neighbours that are enough for every fold, in which rows count that often.
+
+        They are enough also when any one of them is left out.
+
+        One search is enough unless a fold leaves out most of the neighbours of a row, or many
+        are equally far from it; rows to which that happens are looked at again, for more.
+        """
+        centres, background = np.flatnonzero(is_rare), np.flatnonzero(~is_rare)
+        index = search.index(X[background])
+        n_kept = min(np.count_nonzero(counts[background]) for counts in counts_of_folds)
+        n_listed = int(2.0 * n_neighbors * len(background) / n_kept) + 8
+        found: dict[int, tuple[IntArray, FloatArray]] = {}
+        left = np.arange(len(centres))
+        while len(left):
+            n_listed = min(n_listed, len(background))
+            _demand_memory(24.0 * n_listed * len(left))
+            distances, places = index.kneighbors(X[centres[left]], n_listed)
+            listed = cls(
+                centres[left],
+                n_listed * np.arange(len(left) + 1),
+                background[places.ravel()],
+                distances.ravel().astype(np.float64),
+            )
+            is_settled = np.ones(len(left), dtype=bool)
+            for counts in counts_of_folds:
+                is_settled &= listed._is_enough(counts, n_neighbors, shape)
+            is_enough = is_settled | (n_listed == len(background))
+            for place in np.flatnonzero(is_enough):
+                found[left[place]] = background[places[place]], distances[place]
+            left, n_listed = left[~is_enough], 4 * n_listed
+        lists = [found[place] for place in range(len(centres))]
+        starts = np.cumsum([0, *(len(rows) for rows, _ in lists)])
+        rows, distances = (np.concatenate(parts) for parts in zip(*lists, strict=True))
+        return cls(centres, starts, rows, distances.astype(np.float64))
+
+    def _is_enough(self, counts: FloatArray, n_neighbors: int, shape: Shape) -> BoolArray:
+        """Tell which lists are; of equal distances an ellipse needs all, for their directions."""
+        lists = self.starts, self.rows, self.distances
+        _, reaches, goes_on = neighbour_shares(*lists, counts, n_neighbors + counts.max())
+        return goes_on if shape == "elliptical" else reaches
+
+    def shares(self, counts: FloatArray, n_neighbors: int) -> FloatArray:
+        """Return each neighbour's share in the mean over the nearest."""
+        return neighbour_shares(self.starts, self.rows, self.distances, counts, n_neighbors)[0]
+
+    def of(self, chosen: IntArray) -> Self:
+        """Return the neighbours of some of the rare rows, which may come several times."""
+        lengths = np.diff(self.starts)[chosen]
+        starts = np.append(0, np.cumsum(lengths))
+        places = np.arange(starts[-1]) + np.repeat(self.starts[chosen] - starts[:-1], lengths)
+        return replace(
+            self,
+            centres=self.centres[chosen],
+            starts=starts,
+            rows=self.rows[places],
+            distances=self.distances[places],
+        )
+
+    def of_those_present(self, counts: FloatArray) -> Self:
+        """Return the neighbours of the rare rows that count."""
+        is_present = counts[self.centres] > 0.0
+        return self if is_present.all() else self.of(np.flatnonzero(is_present))
+
+    def widths(self, X: FloatArray, shares: FloatArray, shape: Shape) -> FloatArray:
+        """Return the radii as columns: one, or one for each feature, zeros among them."""
+        if shape == "elliptical":
+            return mean_differences(X, self.centres, self.starts, self.rows, shares)
+        return np.add.reduceat(shares * self.distances, self.starts[:-1])[:, np.newaxis]
+
+
+def positive_widths(widths: FloatArray, X: FloatArray, counts: FloatArray) -> FloatArray:
+    """Return radii without zeros, those of rows whose neighbours are equal to them.
+
+    A zero takes the place of the smallest radius of its column that is not; if all are zero, of
+    the standard deviation of the rows; if they are constant, it is infinite: not compared.
+    """
+    if widths.all():
+        return widths
+    smallest = np.where(widths > 0.0, widths, np.inf).min(axis=0)
+    lacking = np.isinf(smallest)
+    if lacking.any():
+        smallest[lacking] = _spread(X, counts, widths.shape[1])[lacking]
+    return np.where(widths > 0.0, widths, smallest)
+
+
+def _spread(X: FloatArray, counts: FloatArray, n_columns: int) -> FloatArray:
+    """Return the standard deviation of each feature, or of all together; infinity for zero."""
+    present = X[counts > 0.0].astype(np.float64)
+    size = np.abs(present).max() or 1.0
+    mean = np.average(present / size, axis=0, weights=counts[counts > 0.0])
+    variance = np.average((present / size - mean) ** 2, axis=0, weights=counts[counts > 0.0])
+    is_constant = (present == present[0]).all(axis=0)
+    variance[is_constant] = 0.0
+    if n_columns == 1:
+        variance = variance.sum(keepdims=True)
+    return np.where(variance > 0.0, size * np.sqrt(variance), np.inf)
+
+
+def _demand_memory(n_bytes: float) -> None:
+    if n_bytes > 0.5 * physical_memory():
+        raise MemoryError(
+            f"the neighbours of rare rows take {n_bytes / 2**20:,.0f} MB, more than half of this "
+            "machine's memory, for very many rows are equally far apart: give "
+            "shape='spherical', or fewer rows"
+        )

@@ -1,0 +1,173 @@
+"""How well a ranking finds what is rare, ties taken as every order of them."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import digamma
+
+from kernsemble._typing import BoolArray, FloatArray
+from kernsemble._validation import read_weights
+
+
+class Groups(NamedTuple):
+    """Rows of equal score, the highest first: how often rare ones count, and all of them."""
+
+    scores: FloatArray
+    rare: FloatArray
+    total: FloatArray
+
+    @classmethod
+    def of(cls, is_rare: BoolArray, scores: FloatArray, weight: FloatArray) -> "Groups":
+        """Return the groups of scored rows."""
+        distinct, places = np.unique(-scores, return_inverse=True)
+        rare: FloatArray = np.bincount(places, weight * is_rare)  # type: ignore[assignment]
+        total: FloatArray = np.bincount(places, weight)  # type: ignore[assignment]
+        return cls(-distinct, rare, total)
+
+
+class HitCurve(NamedTuple):
+    """How many rare rows are among the first n, for every n.
+
+    Attributes
+    ----------
+    n_selected : array
+        Numbers of rows n, from none to all, where tied scores begin and end.
+    n_hits : array
+        The rare rows among them; in between it is a straight line.
+    """
+
+    n_selected: FloatArray
+    n_hits: FloatArray
+
+    def hits(self, n: ArrayLike) -> FloatArray:
+        """Return how many rare rows are expected among the first `n`."""
+        return np.interp(np.asarray(n), self.n_selected, self.n_hits)
+
+
+def average_precision(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    pos_label: Any = 1,
+    sample_weight: ArrayLike | None = None,
+) -> float:
+    r"""Return the mean, over rare rows, of the share of rare rows among those down to it.
+
+    .. math:: \frac1{|C_1|} \sum_{x_i \in C_1} \frac{\#\{C_1 \text{ down to } i\}}
+              {\#\{\text{all down to } i\}}
+
+    Of tied scores no order is better than another: the value is the expectation over all of
+    them. scikit-learn's `average_precision_score` agrees where no scores are tied.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        Classes.
+    y_score : array-like of shape (n,)
+        Scores, high where the rare class is expected.
+    pos_label : label, default=1
+        The rare class.
+    sample_weight : array-like of shape (n,), optional
+        How often each row counts, its copies being tied.
+
+    Returns
+    -------
+    float
+        Between 0 and 1.
+
+    Notes
+    -----
+    A tied group of t rows, p of them rare, after b rows, a of them rare, adds
+
+    .. math:: \frac pt \sum_{s=1}^t \frac{1}{b + s}
+              \left(a + 1 + (s - 1) \frac{p - 1}{t - 1}\right),
+
+    which is summed in closed form, so that all costs no more than sorting. Weights that are no
+    whole numbers are put into the same form; if there are any below one, all are multiplied so
+    that the smallest is one.
+
+    Examples
+    --------
+    >>> from kernsemble.detection import average_precision
+    >>> average_precision([1, 0, 1, 0], [0.9, 0.8, 0.7, 0.1])
+    0.833...
+    >>> average_precision([1, 0], [0.5, 0.5])  # rank 1 or 2, one as likely as the other
+    0.75
+    """
+    is_rare, scores, weight = _read(y_true, y_score, pos_label, sample_weight)
+    _, p, t = Groups.of(is_rare, scores, weight / min(weight.min(), 1.0))
+    has_rare = p > 0.0
+    a, b = (np.cumsum(p) - p)[has_rare], (np.cumsum(t) - t)[has_rare]
+    p, t = p[has_rare], t[has_rare]
+    harmonic = digamma(b + t + 1.0) - digamma(b + 1.0)
+    others = (p - 1.0) / np.where(t > 1.0, t - 1.0, 1.0)
+    added = p / t * ((a + 1.0) * harmonic + others * (t - (b + 1.0) * harmonic))
+    return float(added.sum() / p.sum())
+
+
+def hit_curve(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    pos_label: Any = 1,
+    sample_weight: ArrayLike | None = None,
+) -> HitCurve:
+    """Return how many rare rows are found among those ranked first.
+
+    Within tied scores it is the expectation over their orders, a straight line.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        Classes.
+    y_score : array-like of shape (n,)
+        Scores, high where the rare class is expected.
+    pos_label : label, default=1
+        The rare class.
+    sample_weight : array-like of shape (n,), optional
+        How often each row counts.
+
+    Returns
+    -------
+    HitCurve
+        Numbers of rows and of hits.
+
+    Examples
+    --------
+    >>> from kernsemble.detection import hit_curve
+    >>> curve = hit_curve([1, 0, 0, 1], [0.9, 0.5, 0.5, 0.1])
+    >>> curve.n_selected, curve.n_hits
+    (array([0., 1., 3., 4.]), array([0., 1., 1., 2.]))
+    >>> float(curve.hits(1))
+    1.0
+    """
+    groups = Groups.of(*_read(y_true, y_score, pos_label, sample_weight))
+    selected, hits = np.cumsum(groups.total), np.cumsum(groups.rare)
+    return HitCurve(np.append(0.0, selected), np.append(0.0, hits))
+
+
+def _read(
+    y_true: ArrayLike, y_score: ArrayLike, pos_label: Any, sample_weight: ArrayLike | None
+) -> tuple[BoolArray, FloatArray, FloatArray]:
+    """Return which rows are rare, their scores and how often each counts; absent rows are gone."""
+    labels, scores = np.asarray(y_true), np.asarray(y_score, dtype=np.float64)
+    if labels.ndim != 1 or labels.shape != scores.shape:
+        raise ValueError(
+            f"y_true has shape {labels.shape} and y_score {scores.shape}: give one class and one "
+            "score for each row"
+        )
+    if np.isnan(scores).any():
+        raise ValueError(
+            f"y_score is not a number for row {np.isnan(scores).argmax()}: leave such rows out, or "
+            "give them the lowest score"
+        )
+    weight = read_weights(sample_weight, len(scores))
+    present = weight > 0.0
+    is_rare = np.asarray(labels == pos_label)[present]
+    if not is_rare.any():
+        raise ValueError(
+            f"pos_label = {pos_label!r}: no row of y_true has this class; it holds "
+            f"{np.unique(labels[present]).tolist()}"
+        )
+    return is_rare, scores[present], weight[present]
