@@ -23,6 +23,7 @@ __all__ = [
     "load",
     "persistence",
     "save",
+    "selection",
     "solvers",
     "svm",
 ]
