@@ -14,7 +14,7 @@ from kernsemble.solvers.subsets import Memory
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(40, 6)) * [1.0, 10.0, 0.1, 1.0, 1.0, 1.0] + [0.0, 5.0, 0.0, -3.0, 0.0, 0.0]
 LINEAR = X[:, 0] - 0.2 * X[:, 1] + RNG.normal(size=40)
-CLASSES = np.where(LINEAR > np.median(LINEAR), "yes", "no")
+CLASSES = np.where(np.median(LINEAR) < LINEAR, "yes", "no")
 CLASSES[:6] = ["no", "yes"] * 3
 COUNTS = RNG.poisson(np.exp(0.3 * X[:, 0] - 0.05 * X[:, 1]))
 TIMES = np.ceil(10.0 * RNG.exponential(np.exp(-0.5 * X[:, 0])))  # with ties
@@ -74,7 +74,9 @@ def poisson_likelihood(subset):
         mean = np.full(len(COUNTS), COUNTS.mean())
     else:
         rows = X[:, subset] / X[:, subset].std(axis=0)
-        mean = PoissonRegressor(alpha=0.0, tol=1e-10, max_iter=10_000).fit(rows, COUNTS).predict(rows)
+        mean = (
+            PoissonRegressor(alpha=0.0, tol=1e-10, max_iter=10_000).fit(rows, COUNTS).predict(rows)
+        )
     return np.sum(COUNTS * np.log(mean) - mean - gammaln(COUNTS + 1.0))
 
 

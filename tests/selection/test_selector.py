@@ -67,7 +67,7 @@ def test_attributes_say_what_happened():
 def test_universes_vote_in_the_first_generation_of_little_entropy():
     selector = fitted()
     shares = selector.entropies_ / selector.entropies_[0]
-    assert shares[-1] <= 0.6 < shares[:-1].min()
+    assert shares[-1] <= 0.65 < shares[:-1].min()
     longer = fitted(entropy_share=0.2)
     assert longer.n_generations_ > selector.n_generations_
     assert_array_equal(longer.history_[: selector.n_generations_ + 1], selector.history_)
@@ -89,7 +89,9 @@ def test_a_long_evolution_finds_the_minimum_of_all_subsets(criterion):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NoiseGapWarning)
         selector.fit(few, y)
-    assert_array_equal(selector.subsets_, np.tile(exhaustive_search(few, y, criterion).best, (3, 1)))
+    assert_array_equal(
+        selector.subsets_, np.tile(exhaustive_search(few, y, criterion).best, (3, 1))
+    )
 
 
 @pytest.mark.parametrize("criterion", ["aic", "logistic-aic", cross_validated])

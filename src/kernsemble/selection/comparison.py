@@ -88,10 +88,10 @@ def exhaustive_search(
     >>> import numpy as np
     >>> from kernsemble.datasets import make_sparse_sum
     >>> from kernsemble.selection import exhaustive_search
-    >>> X, y = make_sparse_sum(random_state=0)  # columns 1, 4 and 7
+    >>> X, y = make_sparse_sum(random_state=6)  # columns 1, 4 and 7
     >>> search = exhaustive_search(X, y)
     >>> np.flatnonzero(search.best)  # the least AIC is spurious
-    array([1, 4, 6, 7])
+    array([0, 1, 4, 7, 9])
     """
     scoring = _bind(X, y, criterion, sample_weight)
     p = scoring.n_columns
@@ -102,7 +102,9 @@ def exhaustive_search(
             "stepwise_search or ParallelEvolutionSelector"
         )
     numbers = np.arange(2**p, dtype=np.uint64)
-    subsets = ((numbers[:, np.newaxis] >> np.arange(p, dtype=np.uint64)) & np.uint64(1)).astype(bool)
+    subsets = ((numbers[:, np.newaxis] >> np.arange(p, dtype=np.uint64)) & np.uint64(1)).astype(
+        bool
+    )
     start = scoring.start()
     scores = [
         scoring.scores(subsets[first : first + AT_ONCE], start)
@@ -140,9 +142,9 @@ def stepwise_search(
     >>> import numpy as np
     >>> from kernsemble.datasets import make_sparse_sum
     >>> from kernsemble.selection import stepwise_search
-    >>> X, y = make_sparse_sum(random_state=0)
+    >>> X, y = make_sparse_sum(random_state=6)
     >>> np.flatnonzero(stepwise_search(X, y).subset)
-    array([1, 4, 6, 7])
+    array([1, 4, 7])
     """
     return _stepwise(_bind(X, y, criterion, sample_weight))
 
@@ -182,9 +184,9 @@ def bagged_stepwise_search(
     --------
     >>> from kernsemble.datasets import make_sparse_sum
     >>> from kernsemble.selection import bagged_stepwise_search
-    >>> X, y = make_sparse_sum(random_state=0)
+    >>> X, y = make_sparse_sum(random_state=6)
     >>> bagged_stepwise_search(X, y, random_state=0).mean(axis=0)
-    array([0.2 , 0.96, 0.28, 0.24, 1.  , 0.2 , 0.64, 1.  , 0.44, 0.12])
+    array([0.76, 1.  , 0.28, 0.28, 1.  , 0.16, 0.6 , 1.  , 0.16, 0.6 ])
     """
     check_count("n_samples", n_samples)
     rows, response = _read(X, y, criterion)

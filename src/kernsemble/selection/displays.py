@@ -33,15 +33,13 @@ class ImportanceOrderDisplay:
     --------
     >>> from kernsemble.datasets import make_sparse_sum
     >>> from kernsemble.selection import ImportanceOrderDisplay, ParallelEvolutionSelector
-    >>> selector = ParallelEvolutionSelector(random_state=0).fit(*make_sparse_sum(random_state=0))
+    >>> selector = ParallelEvolutionSelector(random_state=0).fit(*make_sparse_sum(random_state=6))
     >>> display = ImportanceOrderDisplay.from_estimator(selector)
     >>> [label.get_text() for label in display.ax_.get_xticklabels()][:3]
-    ['x1', 'x4', 'x7']
+    ['x1', 'x7', 'x4']
     """
 
-    def __init__(
-        self, importances: FloatArray, names: Sequence[str], support: BoolArray
-    ) -> None:
+    def __init__(self, importances: FloatArray, names: Sequence[str], support: BoolArray) -> None:
         self.importances, self.names, self.support = importances, names, support
 
     @classmethod
@@ -89,7 +87,7 @@ class UniversesDisplay:
     --------
     >>> from kernsemble.datasets import make_sparse_sum
     >>> from kernsemble.selection import ParallelEvolutionSelector, UniversesDisplay
-    >>> selector = ParallelEvolutionSelector(random_state=0).fit(*make_sparse_sum(random_state=0))
+    >>> selector = ParallelEvolutionSelector(random_state=0).fit(*make_sparse_sum(random_state=6))
     >>> UniversesDisplay.from_estimator(selector).ax_.get_xlabel()
     'universe'
     """

@@ -8,7 +8,7 @@ from joblib import Parallel, delayed
 
 from kernsemble._typing import BoolArray, FloatArray
 from kernsemble.selection.criteria import Scoring
-from kernsemble.selection.universe import Chronicle, Nature, Universe, evolve
+from kernsemble.selection.universe import Moment, Nature, Universe, evolve
 
 AT_ONCE = 4  # generations between two looks at all universes
 
@@ -62,32 +62,32 @@ def evolve_universes(
         n_jobs=n_jobs, prefer="threads" if scoring.is_compiled else None, max_nbytes=None
     ) as parallel:
         universes = parallel(delayed(Universe)(scoring, nature, seed) for seed in seeds)
-        told = [universe.chronicle() for universe in universes]
-        settled = _settled(told, entropy_share)
+        told = [[universe.moment()] for universe in universes]
         tell(0)
-        while settled is None and (n_done := len(told[0].scores) - 1) < n_generations:
+        settled = _settled(told, entropy_share)
+        while settled is None and (n_done := len(told[0]) - 1) < n_generations:
             n_more = min(AT_ONCE, n_generations - n_done)
             later = parallel(delayed(evolve)(each, scoring, n_more) for each in universes)
             universes = [universe for universe, _ in later]
-            told = [before.followed_by(after) for before, (_, after) in zip(told, later, strict=True)]
-            settled = _settled(told, entropy_share)
+            told = [before + after for before, (_, after) in zip(told, later, strict=True)]
             for generation in range(n_done + 1, n_done + 1 + n_more):
                 tell(generation)
-    n_counted = len(told[0].scores) if settled is None else settled + 1
+            settled = _settled(told, entropy_share)
+    counted = [each if settled is None else each[: settled + 1] for each in told]
     return Evolution(
-        np.stack([each.best[:n_counted] for each in told], axis=1),
-        np.stack([each.scores[:n_counted] for each in told], axis=1),
-        _entropies(told)[:n_counted],
+        np.stack([[moment.best for moment in each] for each in counted], axis=1),
+        np.stack([[moment.score for moment in each] for each in counted], axis=1),
+        _entropies(counted),
         sum(universe.n_evaluated for universe in universes),
         settled is not None,
     )
 
 
-def _entropies(told: list[Chronicle]) -> FloatArray:
-    return np.mean([each.entropies for each in told], axis=0)
+def _entropies(told: list[list[Moment]]) -> FloatArray:
+    return np.mean([[moment.entropy for moment in each] for each in told], axis=0)
 
 
-def _settled(told: list[Chronicle], entropy_share: float) -> int | None:
+def _settled(told: list[list[Moment]], entropy_share: float) -> int | None:
     """Return the first generation in which the universes have settled, None if there is none."""
     entropies = _entropies(told)
     settled = np.flatnonzero(entropies <= entropy_share * entropies[0])

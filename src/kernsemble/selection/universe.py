@@ -16,7 +16,7 @@ class Nature(NamedTuple):
     population : int
         How many subsets live at a time.
     density : float
-        The chance of a column to be in a subset of the first generation.
+        The share of subsets of the first generation that hold a column, the same for each.
     mutation : float
         The chance of a column of a child to be changed.
     """
@@ -26,26 +26,22 @@ class Nature(NamedTuple):
     mutation: float
 
 
-class Chronicle(NamedTuple):
-    """What happened in a universe, generation after generation.
+class Moment(NamedTuple):
+    """What there is to say of one generation of a universe.
 
     Attributes
     ----------
-    best : boolean array of shape (n_generations, p)
+    best : boolean array of shape (p,)
         The best subset.
-    scores : array of shape (n_generations,)
+    score : float
         Its score.
-    entropies : array of shape (n_generations,)
+    entropy : float
         How undecided the survivors are, in bits a column.
     """
 
     best: BoolArray
-    scores: FloatArray
-    entropies: FloatArray
-
-    def followed_by(self, later: "Chronicle") -> "Chronicle":
-        """Return both, one after the other."""
-        return Chronicle(*map(np.concatenate, zip(self, later, strict=True)))
+    score: float
+    entropy: float
 
 
 class Universe:
@@ -59,20 +55,19 @@ class Universe:
     def __init__(self, scoring: Scoring, nature: Nature, seed: np.random.SeedSequence) -> None:
         self.nature = nature
         self._rng, self._known = np.random.default_rng(seed), Remembered(scoring)
-        shape = nature.population, scoring.n_columns
-        self._order(scoring, self._rng.random(shape) < nature.density)
+        places = self._rng.random((nature.population, scoring.n_columns)).argsort(axis=0)
+        n_holders = max(round(nature.density * nature.population), 1)
+        self._order(scoring, places < n_holders)
 
     @property
     def n_evaluated(self) -> int:
         """How many different subsets were scored so far."""
         return len(self._known)
 
-    def chronicle(self) -> Chronicle:
+    def moment(self) -> Moment:
         """Return what there is to say of this generation."""
-        held = self._survivors.mean(axis=0)
-        return Chronicle(
-            self._subsets[:1], self._scores[:1], np.array([binary_entropy(held).mean()])
-        )
+        entropy = binary_entropy(self._survivors.mean(axis=0)).mean()
+        return Moment(self._subsets[0], float(self._scores[0]), float(entropy))
 
     def advance(self, scoring: Scoring) -> None:
         """Let the next generation replace this one."""
@@ -95,14 +90,13 @@ class Universe:
 
 def evolve(
     universe: Universe, scoring: Scoring, n_generations: int
-) -> tuple[Universe, Chronicle | None]:
+) -> tuple[Universe, list[Moment]]:
     """Return a universe so many generations later, and what happened meanwhile."""
-    told = None
+    moments = []
     for _ in range(n_generations):
         universe.advance(scoring)
-        now = universe.chronicle()
-        told = now if told is None else told.followed_by(now)
-    return universe, told
+        moments.append(universe.moment())
+    return universe, moments
 
 
 def binary_entropy(share: FloatArray) -> FloatArray:

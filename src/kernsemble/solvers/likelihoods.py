@@ -68,12 +68,11 @@ class Likelihood(NamedTuple):
     ) -> Self:
         """Return the logistic (y is 0 or 1) or the Poisson model of weighted rows."""
         mean = float(np.average(y, weights=weight))
-        if family is Family.LOGISTIC:
-            return cls(
-                family, _columns(X, weight), y, weight, _nothing(y), 0.0, np.log(mean / (1.0 - mean))
-            )
-        constant = -float(weight @ gammaln(y + 1.0))
-        return cls(family, _columns(X, weight), y, weight, _nothing(y), constant, np.log(mean))
+        is_logistic = family is Family.LOGISTIC
+        null = np.log(mean / (1.0 - mean)) if is_logistic else np.log(mean)
+        constant = 0.0 if is_logistic else -float(weight @ gammaln(y + 1.0))
+        is_last = np.zeros(len(y), dtype=bool)
+        return cls(family, _columns(X, weight), y, weight, is_last, constant, float(null))
 
     @classmethod
     def cox(cls, X: FloatArray, time: FloatArray, event: FloatArray, weight: FloatArray) -> Self:
@@ -128,10 +127,6 @@ class Likelihood(NamedTuple):
 
 def _columns(X: FloatArray, weight: FloatArray) -> FloatArray:
     return np.vstack([standardised(X, weight).T, np.ones(len(X))])
-
-
-def _nothing(y: FloatArray) -> BoolArray:
-    return np.zeros(len(y), dtype=bool)
 
 
 @jit
@@ -217,16 +212,12 @@ def _derivatives(
     for a in range(len(chosen)):
         predictor += beta[a] * columns[chosen[a]]
     if family == 2:
-        return _cox_derivatives(
-            columns, y, weight, is_last, chosen, predictor, gradient, hessian
-        )
+        return _cox_derivatives(columns, y, weight, is_last, chosen, predictor, gradient, hessian)
     if family == 0:
         away = np.exp(-np.abs(predictor))
         mean = np.where(predictor >= 0.0, 1.0, away) / (1.0 + away)
         curvature = weight * away / (1.0 + away) ** 2
-        value = np.sum(
-            weight * (y * predictor - np.maximum(predictor, 0.0) - np.log(1.0 + away))
-        )
+        value = np.sum(weight * (y * predictor - np.maximum(predictor, 0.0) - np.log(1.0 + away)))
     else:
         mean = np.exp(predictor)
         curvature = weight * mean

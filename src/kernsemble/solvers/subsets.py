@@ -63,24 +63,23 @@ def residual_shares(moments: Moments, subsets: BoolArray) -> FloatArray:
     rounding (a share of 1e-8) counts as that, so that all perfect fits are alike.
     """
     shares = np.empty(len(subsets))
-    size = int(subsets.sum(axis=1).max(initial=0)) + 1
-    _residual_shares(moments.gram, subsets, np.empty((size, size)), shares)
+    sizes = subsets.sum(axis=1)
+    room = np.empty((sizes.max(initial=0) + 1, sizes.max(initial=0) + 1))
+    _residual_shares(moments.gram, np.nonzero(subsets)[1], sizes, room, shares)
     return shares
 
 
 @jit
 def _residual_shares(
-    gram: FloatArray, subsets: BoolArray, room: FloatArray, shares: FloatArray
+    gram: FloatArray, columns: IntArray, sizes: IntArray, room: FloatArray, shares: FloatArray
 ) -> None:
-    n_columns = subsets.shape[1]
+    """Take so many columns for each subset, one after another."""
+    first = 0
     chosen = np.empty(len(room), dtype=np.int64)
-    for place in range(len(subsets)):
-        k = 0
-        for column in range(n_columns):
-            if subsets[place, column]:
-                chosen[k] = column
-                k += 1
-        chosen[k] = n_columns
+    for place, k in enumerate(sizes):
+        chosen[:k] = columns[first : first + k]
+        chosen[k] = len(gram) - 1
+        first += k
         for i in range(k + 1):
             for j in range(i, k + 1):
                 room[i, j] = gram[chosen[i], chosen[j]]
@@ -89,8 +88,9 @@ def _residual_shares(
             if pivot > COLLINEAR:
                 for i in range(r + 1, k + 1):
                     factor = room[r, i] / pivot
-                    for j in range(i, k + 1):
-                        room[i, j] -= factor * room[r, j]
+                    left, taken = room[i, i : k + 1], room[r, i : k + 1]
+                    for j in range(len(left)):  # from zero, which compilers do at once
+                        left[j] -= factor * taken[j]
         shares[place] = max(room[k, k], PERFECT)
 
 
@@ -143,9 +143,7 @@ class Memory:
 
 
 @jit
-def _insert(
-    words: IntArray, keys: IntArray, slots: IntArray, n_keys: int, places: IntArray
-) -> int:
+def _insert(words: IntArray, keys: IntArray, slots: IntArray, n_keys: int, places: IntArray) -> int:
     """Find each row of words among the keys, or append it; the number of keys is returned."""
     for row in range(len(words)):
         mixed = np.uint64(14695981039346656037)
