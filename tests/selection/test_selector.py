@@ -132,6 +132,7 @@ def test_weights_are_repetitions(criterion):
     assert_allclose(weighted.scores_, repeated.scores_)
 
 
+@pytest.mark.large
 def test_models_of_other_responses_find_their_columns():
     rng = np.random.default_rng(1)
     rows = rng.normal(size=(300, 10))

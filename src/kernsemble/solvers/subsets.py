@@ -63,23 +63,23 @@ def residual_shares(moments: Moments, subsets: BoolArray) -> FloatArray:
     rounding (a share of 1e-8) counts as that, so that all perfect fits are alike.
     """
     shares = np.empty(len(subsets))
-    sizes = subsets.sum(axis=1)
-    room = np.empty((sizes.max(initial=0) + 1, sizes.max(initial=0) + 1))
-    _residual_shares(moments.gram, np.nonzero(subsets)[1], sizes, room, shares)
+    _residual_shares(moments.gram, subsets, subsets.sum(axis=1).max(initial=0), shares)
     return shares
 
 
 @jit
 def _residual_shares(
-    gram: FloatArray, columns: IntArray, sizes: IntArray, room: FloatArray, shares: FloatArray
+    gram: FloatArray, subsets: BoolArray, largest_size: int, shares: FloatArray
 ) -> None:
-    """Take so many columns for each subset, one after another."""
-    first = 0
-    chosen = np.empty(len(room), dtype=np.int64)
-    for place, k in enumerate(sizes):
-        chosen[:k] = columns[first : first + k]
+    room = np.empty((largest_size + 1, largest_size + 1))
+    chosen = np.empty(largest_size + 1, dtype=np.int64)
+    for place in range(len(subsets)):
+        k = 0
+        for column in range(subsets.shape[1]):
+            if subsets[place, column]:
+                chosen[k] = column
+                k += 1
         chosen[k] = len(gram) - 1
-        first += k
         for i in range(k + 1):
             for j in range(i, k + 1):
                 room[i, j] = gram[chosen[i], chosen[j]]
@@ -131,26 +131,39 @@ class Memory:
             self._grow(self._n + len(words))
         places = np.empty(len(words), dtype=np.int64)
         n_before = self._n
-        self._n = _insert(words, self._keys, self._slots, n_before, places)
+        self._n = _insert(words, _hashes(words), self._keys, self._slots, n_before, places)
         _, first = np.unique(places, return_index=True)
         return places, first[places[first] >= n_before]
 
     def _grow(self, n: int) -> None:
         keys, scores = self._keys[: self._n], self.scores
         self._make_room(4 * n)
-        self._n = _insert(keys, self._keys, self._slots, 0, np.empty(len(keys), dtype=np.int64))
+        places = np.empty(len(keys), dtype=np.int64)
+        self._n = _insert(keys, _hashes(keys), self._keys, self._slots, 0, places)
         self._scores[: self._n] = scores
 
 
+def _hashes(words: IntArray) -> IntArray:
+    """Return a number for each row of 64-bit words that mixes all their bits (after FNV)."""
+    mixed = np.full(len(words), 14695981039346656037, dtype=np.uint64)
+    for word in words.T:
+        mixed = (mixed ^ word) * np.uint64(1099511628211)  # modulo 2^64
+        mixed ^= mixed >> np.uint64(29)
+    return mixed
+
+
 @jit
-def _insert(words: IntArray, keys: IntArray, slots: IntArray, n_keys: int, places: IntArray) -> int:
+def _insert(
+    words: IntArray,
+    hashes: IntArray,
+    keys: IntArray,
+    slots: IntArray,
+    n_keys: int,
+    places: IntArray,
+) -> int:
     """Find each row of words among the keys, or append it; the number of keys is returned."""
     for row in range(len(words)):
-        mixed = np.uint64(14695981039346656037)
-        for word in words[row]:
-            mixed = (mixed ^ word) * np.uint64(1099511628211)
-            mixed = mixed ^ (mixed >> np.uint64(29))
-        slot = np.int64(mixed % np.uint64(len(slots)))
+        slot = np.int64(hashes[row] % np.uint64(len(slots)))
         while True:
             place = slots[slot]
             if place < 0:
