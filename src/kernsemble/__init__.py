@@ -25,6 +25,7 @@ __all__ = [
     "load",
     "persistence",
     "save",
+    "selection",
     "solvers",
     "svm",
 ]
