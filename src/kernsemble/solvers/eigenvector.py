@@ -10,7 +10,7 @@ from kernsemble._typing import FloatArray
 Multiply: TypeAlias = Callable[[FloatArray], FloatArray]
 
 LARGEST_DENSE = 32  # rows of a matrix that is decomposed whole: less than Lanczos would keep
-BASIS = 12  # vectors that Lanczos keeps between restarts
+BASIS = 8  # vectors that Lanczos keeps between restarts
 FRESH = 0.05  # share of a start that owes nothing to the last eigenvector
 TOLERANCE = 1e-10  # of the eigenvalue
 

@@ -135,7 +135,7 @@ class KernelPerceptron(
     >>> plain.score(X_test, y_test), boosted.score(X_test, y_test)
     (0.956, 0.997)
     >>> int(plain.n_mistakes_[0, 0]), int(boosted.n_mistakes_[0, 0])
-    (75, 1)
+    (63, 1)
     """
 
     def __init__(
@@ -271,25 +271,23 @@ class KernelPerceptron(
         check_is_fitted(self, "support_")
         rows = validate_data(self, X, reset=False, **ACCEPTED)
         values = np.empty((len(epochs), rows.shape[0], self.reduction_.n_machines))
-        n_numbers = max(len(self.support_), *map(len, self.mistakes_))
-        known = _features(self.kernel_, self.support_vectors_)
-        coefficients = [self._coefficients(epoch) for epoch in epochs]
+        n_numbers = max(map(len, self.mistakes_))
         for span in blocks(rows.shape[0], max(NUMBERS_AT_ONCE // n_numbers, 1)):
-            features = None if known is None else _features(self.kernel_, rows[span])
-            if features is not None and known is not None and self.variant != "voted":
-                for place, each in enumerate(coefficients):
-                    values[place, span] = features @ (each @ known).T
-                continue
-            if features is None or known is None:
-                compared = self.kernel_(rows[span], self.support_vectors_)
-            else:
-                compared = features @ known.T
-            for place, epoch in enumerate(epochs):
-                is_vote = self.variant == "voted"
-                values[place, span] = (
-                    self._votes(compared, epoch) if is_vote else compared @ coefficients[place].T
-                )
+            values[:, span] = self._values_of_few(rows[span], epochs)
         return values
+
+    def _values_of_few(self, X: Rows, epochs: list[int]) -> list[FloatArray]:
+        """Return the values at a few rows, by way of features where there are any."""
+        known, features = (_features(self.kernel_, rows) for rows in (self.support_vectors_, X))
+        if known is None or features is None:
+            compared = self.kernel_(X, self.support_vectors_)
+        elif self.variant == "voted":
+            compared = features @ known.T
+        else:
+            return [features @ (self._coefficients(epoch) @ known).T for epoch in epochs]
+        if self.variant == "voted":
+            return [self._votes(compared, epoch) for epoch in epochs]
+        return [compared @ self._coefficients(epoch).T for epoch in epochs]
 
     def staged_decision_function(self, X: ArrayLike) -> Iterator[FloatArray]:
         """Yield what `decision_function` would return after each epoch."""
