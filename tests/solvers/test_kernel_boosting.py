@@ -70,6 +70,25 @@ def test_the_top_eigenvector_is_lapacks(n, is_warm):
     assert_allclose(abs(top.vector @ vectors[:, -1]), 1.0, atol=1e-7)
 
 
+@pytest.mark.parametrize("gap", [0.0, 1e-14, 1e-9, 1e-4])
+def test_eigenvalues_that_are_close_do_no_harm(gap):
+    values = np.concatenate([np.linspace(-1.0, 0.5, 40), 1.0 + gap * np.arange(40)])
+    basis = np.linalg.qr(random_rows(80, 80, seed=4)).Q
+    M = basis * values @ basis.T
+    top = top_eigenvector(lambda v: M @ v, 80)
+    assert_allclose(top.value, values[-1], rtol=1e-9)
+    assert_allclose(M @ top.vector, top.value * top.vector, atol=1e-8)
+
+
+def test_where_no_basis_is_large_enough_the_whole_is_decomposed(monkeypatch):
+    monkeypatch.setattr("kernsemble.solvers.eigenvector.BASES", (4,))
+    monkeypatch.setattr("kernsemble.solvers.eigenvector.MOST_RESTARTS", 1)
+    M = np.diag(np.linspace(0.0, 1.0, 90) ** 0.01)
+    top = top_eigenvector(lambda v: M @ v, 90)
+    assert_allclose(np.abs(top.vector[-1]), 1.0)
+    assert top.n_products > 90
+
+
 def test_a_good_guess_saves_products():
     M = np.diag(np.linspace(0.0, 1.0, 400) ** 0.2)
     cold = top_eigenvector(lambda v: M @ v, 400)

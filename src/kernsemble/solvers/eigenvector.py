@@ -1,6 +1,7 @@
 r"""The top eigenvector of a symmetric operator that is known by its products."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -10,7 +11,8 @@ from kernsemble._typing import FloatArray
 Multiply: TypeAlias = Callable[[FloatArray], FloatArray]
 
 LARGEST_DENSE = 32  # rows of a matrix that is decomposed whole: less than Lanczos would keep
-BASIS = 8  # vectors that Lanczos keeps between restarts
+BASES = (8, 40, 200)  # vectors that Lanczos keeps, more where the top eigenvalues are close
+MOST_RESTARTS = 15  # with each of them
 FRESH = 0.05  # share of a start that owes nothing to the last eigenvector
 TOLERANCE = 1e-10  # of the eigenvalue
 
@@ -30,8 +32,9 @@ def top_eigenvector(
 
     .. math:: \max_q q^\top M q \quad\text{s.t.}\quad q^\top q = 1
 
-    By restarted Lanczos (ARPACK) on products with vectors. The largest is meant with its sign,
-    not by its size.
+    By restarted Lanczos (ARPACK) on products with vectors, with a larger basis where a smaller one
+    cannot tell the top eigenvalues apart; the whole matrix is decomposed only where it is tiny or
+    the largest basis fails. The largest is meant with its sign, not by its size.
 
     Parameters
     ----------
@@ -49,9 +52,8 @@ def top_eigenvector(
     TopEigenvector
     """
     if n <= LARGEST_DENSE:
-        values, vectors = np.linalg.eigh(multiply(np.eye(n)))
-        return TopEigenvector(float(values[-1]), vectors[:, -1], n)
-    from scipy.sparse.linalg import LinearOperator, eigsh
+        return _decomposed(multiply, n)
+    from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
     n_products = 0
 
@@ -60,9 +62,19 @@ def top_eigenvector(
         n_products += 1
         return multiply(v.ravel())
 
-    operator = LinearOperator((n, n), matvec=counted, dtype=np.float64)
-    values, vectors = eigsh(operator, k=1, which="LA", v0=_guess(start, n), ncv=BASIS, tol=tol)
-    return TopEigenvector(float(values[0]), vectors[:, 0], n_products)
+    operator, guess = LinearOperator((n, n), matvec=counted, dtype=np.float64), _guess(start, n)
+    for basis in BASES:
+        settings = {"ncv": min(basis, n), "maxiter": MOST_RESTARTS, "tol": tol}
+        with suppress(ArpackNoConvergence):
+            values, vectors = eigsh(operator, k=1, which="LA", v0=guess, **settings)
+            return TopEigenvector(float(values[0]), vectors[:, 0], n_products)
+    whole = _decomposed(multiply, n)
+    return whole._replace(n_products=n_products + whole.n_products)
+
+
+def _decomposed(multiply: Multiply, n: int) -> TopEigenvector:
+    values, vectors = np.linalg.eigh(multiply(np.eye(n)))
+    return TopEigenvector(float(values[-1]), vectors[:, -1], n)
 
 
 def _guess(start: FloatArray | None, n: int) -> FloatArray:
