@@ -1,7 +1,6 @@
 """KernelBoost: a kernel that is learned, round by round, from pairs of rows."""
 
-from enum import Enum
-from typing import Any, NamedTuple, Self, get_args
+from typing import Any, Self, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,33 +14,17 @@ from kernsemble._memory import physical_memory
 from kernsemble._progress import CallbackSupportMixin, Task, with_callbacks
 from kernsemble._typing import FloatArray, IntArray
 from kernsemble._validation import read_weights
+from kernsemble.boosting.pair_rounds import Learning, Space
 from kernsemble.boosting.pair_targets import PairTargets, Target
 from kernsemble.exceptions import GramTooLargeError
 from kernsemble.kernels import Boosted
 from kernsemble.kernels.base import Kernel
 from kernsemble.kernels.columns import located
 from kernsemble.kernels.registry import as_kernel
-from kernsemble.solvers.kernel_boosting import (
-    Loss,
-    Pairs,
-    PairStatus,
-    Round,
-    Step,
-    alignment_of_features,
-)
-from kernsemble.solvers.low_rank import LowRank, factored, pivoted_cholesky
+from kernsemble.solvers.kernel_boosting import Loss, Pairs, Step
+from kernsemble.solvers.low_rank import factored, pivoted_cholesky
 
 NULL_SPACE = 1e-10  # the share of the templates' matrix that counts as singular
-
-
-class Ending(Enum):
-    """Why there were no more rounds; the value is what a user is told."""
-
-    ALL_ROUNDS = "all rounds were done"
-    PERFECT = PairStatus.PERFECT.value
-    UNALIGNED = PairStatus.UNALIGNED.value
-    NO_CHANGE = "the alignment of held-out rows no longer rises"
-    INTERRUPTED = "interrupted: the kernel is that reached until then"
 
 
 class KernelBoost(
@@ -222,7 +205,9 @@ class KernelBoost(
         targets = PairTargets.of(labels[kept], self.target, weight[kept])
         with Task.of_fit(self, self.n_rounds, X, y, sample_weight) as task:
             space = self._space(rows[kept], weight[kept], others, rng)
-            learning = _Learning.of(space, targets, labels[kept], weight[kept], self)
+            C = targets.vectors(labels[kept])
+            pairs = Pairs(space.F, C, weight[kept], self.loss, self.step)
+            learning = Learning(space, pairs, C, weight[kept])
             if len(held):
                 learning.hold_out(rows[held], targets.vectors(labels[held]), weight[held])
             try:
@@ -273,7 +258,7 @@ class KernelBoost(
         weight: FloatArray,
         others: FloatArray | None,
         rng: np.random.RandomState,
-    ) -> "_Space":
+    ) -> Space:
         """Return the functions to choose from: the span of the templates."""
         names = getattr(self, "feature_names_in_", None)
         asked = located(as_kernel(self.kernel), X.shape[1], None if names is None else list(names))
@@ -297,7 +282,7 @@ class KernelBoost(
                 f"kernel = {asked!r} is zero on the templates, so there is nothing to learn from: "
                 "give another kernel, or rows that are not zero"
             )
-        space = _Space(kernel, templates[span.pivots], span, span.G)
+        space = Space(kernel, templates[span.pivots], span, span.G)
         return space if others is None else space._replace(F=space.coordinates(X))
 
     def _demand_memory(self, n: int, n_templates: int) -> None:
@@ -310,7 +295,7 @@ class KernelBoost(
                 "fewer rows (others may be templates), or fewer templates by n_templates=1000"
             )
 
-    def _keep(self, learning: "_Learning") -> None:
+    def _keep(self, learning: Learning) -> None:
         """Store what was learned, if anything."""
         if not learning.rounds:
             return
@@ -332,102 +317,3 @@ class KernelBoost(
         r"""Return the features :math:`\sqrt{\alpha_t}\, w_t(x)`, of shape (n, T)."""
         check_is_fitted(self, "kernel_")
         return self.kernel_.features(validate_data(self, X, reset=False, dtype=np.float64))
-
-
-class _Space(NamedTuple):
-    """The functions that are spanned by templates, in an orthonormal basis."""
-
-    kernel: Kernel
-    templates: FloatArray
-    span: LowRank
-    F: FloatArray  # the coordinates of the training rows
-
-    def coordinates(self, X: FloatArray) -> FloatArray:
-        """Return the values at rows of the functions of the basis."""
-        return self.span.extension(self.kernel(X, self.templates))
-
-
-class _HeldOut:
-    """How well the kernel is aligned with the targets of rows that it does not learn from."""
-
-    def __init__(self, F: FloatArray, C: FloatArray, weight: FloatArray) -> None:
-        self._F, self._C, self._weight = F, C, weight
-        self._Z = np.empty((len(F), 0))
-        self.alignments = [alignment_of_features(F, C, weight)]
-
-    def hear(self, found: Round) -> None:
-        """Take in a round."""
-        values = np.sqrt(found.alpha) * self._F @ found.q
-        self._Z = np.column_stack([self._Z, values])
-        self.alignments.append(alignment_of_features(self._Z, self._C, self._weight))
-
-    @property
-    def best(self) -> int:
-        """The number of rounds after which the alignment was largest."""
-        return 1 + int(np.argmax(self.alignments[1:]))
-
-
-class _Learning:
-    """The rounds, and what is told of them."""
-
-    def __init__(self, space: _Space, pairs: Pairs, C: FloatArray, weight: FloatArray) -> None:
-        self.space, self._pairs, self._C, self._weight = space, pairs, C, weight
-        self.first_loss, self.rounds = pairs.loss, list[Round]()
-        self.held_out: _HeldOut | None = None
-        self.alignments = [alignment_of_features(space.F, C, weight)]
-        self.ending = Ending.ALL_ROUNDS
-
-    @classmethod
-    def of(
-        cls, space: _Space, targets: PairTargets, y: Any, weight: FloatArray, asked: KernelBoost
-    ) -> Self:
-        """Return the state before the first round."""
-        C = targets.vectors(y)
-        return cls(space, Pairs(space.F, C, weight, asked.loss, asked.step), C, weight)
-
-    def hold_out(self, X: FloatArray, C: FloatArray, weight: FloatArray) -> None:
-        """Judge rounds by more rows."""
-        self.held_out = _HeldOut(self.space.coordinates(X), C, weight)
-
-    def run(self, n_rounds: int, patience: int | None, task: Task) -> None:
-        """Do the rounds; what was found until an interrupt is there."""
-        Z = np.empty((len(self._C), 0))
-        try:
-            while len(self.rounds) < n_rounds and self.ending is Ending.ALL_ROUNDS:
-                found = self._next()
-                if found is None:
-                    break
-                Z = np.column_stack([Z, np.sqrt(found.alpha) * found.u])
-                self.alignments.append(alignment_of_features(Z, self._C, self._weight))
-                self._judge(found, patience)
-                task.note("round", len(self.rounds) - 1)
-        except KeyboardInterrupt:
-            self.ending = Ending.INTERRUPTED
-            raise
-        if self.held_out is not None:
-            del self.rounds[self.held_out.best :]
-
-    def _next(self) -> Round | None:
-        """Return the next round, of which functions are larger where targets are."""
-        found = self._pairs.advance()
-        if found is None:
-            self.ending = Ending.UNALIGNED
-            if not self.rounds:
-                raise ValueError(
-                    f"kernel = {self.space.kernel!r}: {PairStatus.UNALIGNED.value}; give another "
-                    "kernel, or other templates"
-                )
-            return None
-        if (self._weight * self._C[:, -1]) @ found.u < 0.0:
-            found = found._replace(q=-found.q, u=-found.u)
-        self.rounds.append(found)
-        if found.status is PairStatus.PERFECT:
-            self.ending = Ending.PERFECT
-        return found
-
-    def _judge(self, found: Round, patience: int | None) -> None:
-        if self.held_out is None or patience is None:
-            return
-        self.held_out.hear(found)
-        if len(self.rounds) - self.held_out.best >= patience:
-            self.ending = Ending.NO_CHANGE
