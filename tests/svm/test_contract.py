@@ -9,6 +9,7 @@ from kernsemble.svm import (
     InfiniteEnsembleClassifierCV,
     InfiniteEnsembleRegressor,
     InfiniteEnsembleRegressorCV,
+    KernelPerceptron,
     MultiplicativeSVC,
     SVMPath,
 )
@@ -42,6 +43,8 @@ ESTIMATORS = [
     InfiniteEnsembleClassifierCV(
         loss="logistic", Cs=(0.1, 1.0), cv=3, multiclass="one-vs-rest", tol=TIGHT
     ),
+    KernelPerceptron(),
+    KernelPerceptron("gaussian", variant="voted", multiclass="one-vs-rest"),
     MultiplicativeSVC(),
     MultiplicativeSVC("stump", scaling="range", multiclass="one-vs-rest", sparsity=0.01),
     InfiniteEnsembleRegressor(tol=TIGHT),

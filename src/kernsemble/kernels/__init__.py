@@ -17,11 +17,13 @@ from kernsemble.kernels.ensemble import (
     Stump,
 )
 from kernsemble.kernels.geometry import alignment, centre, definiteness
+from kernsemble.kernels.learned import Boosted
 from kernsemble.kernels.radial import Exponential, Gaussian, Laplacian
 from kernsemble.kernels.regions import DecisionTree, StumpRegion
 from kernsemble.kernels.registry import as_kernel
 
 __all__ = [
+    "Boosted",
     "Category",
     "Constant",
     "DecisionTree",

@@ -65,9 +65,16 @@ class LowRank:
 
         So an expansion on n rows becomes one on the r pivots.
         """
+        return self.on_pivots(self.G.T @ v)
+
+    def on_pivots(self, q: FloatArray) -> FloatArray:
+        r"""Return c such that :math:`\sum_j c_j K(p_j, x) = g(x)^\top q`, for each column of q.
+
+        Of a unit vector q it is a function of norm 1.
+        """
         from scipy.linalg import solve_triangular
 
-        return solve_triangular(self._pivot_factor(), self.G.T @ v, lower=True, trans="T")
+        return solve_triangular(self._pivot_factor(), q, lower=True, trans="T")
 
     def _pivot_factor(self) -> FloatArray:
         return self.G[self.pivots].astype(np.float64, copy=False)
@@ -138,6 +145,28 @@ def pivoted_cholesky(
         while not run.has_ended:
             run.add_random(block, rng)
     return run.result()
+
+
+def factored(K: FloatArray, tol: float = 1e-10) -> LowRank:
+    r"""Factor a positive semidefinite matrix that is at hand, in :math:`O(nr^2)`, by LAPACK.
+
+    Pivots are greedy; they end where nothing that is left of the diagonal is above `tol` times
+    its largest entry, so that a singular matrix has as many as its rank.
+    """
+    from scipy.linalg.lapack import dpstrf
+
+    check_not_negative("tol", tol)
+    if not np.isfinite(K).all():
+        raise ValueError("K holds NaN or infinite values: give a finite kernel matrix")
+    diagonal = np.diagonal(K)
+    largest = float(diagonal.max(initial=0.0))
+    L, places, rank = np.zeros_like(K), np.arange(1, len(K) + 1), 0
+    if largest > 0.0:
+        L, places, rank, _ = dpstrf(K / largest, tol=tol, lower=1)
+    G = np.zeros((len(K), rank))
+    G[places - 1] = np.tril(L)[:, :rank] * np.sqrt(largest)
+    shares = np.cumsum([0.0, *np.square(G).sum(axis=0)]) / (float(diagonal.sum()) or 1.0)
+    return LowRank(G, places[:rank] - 1, np.maximum(1.0 - shares, 0.0), len(K))
 
 
 class _Factorisation:

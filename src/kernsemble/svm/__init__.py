@@ -2,6 +2,7 @@
 
 from kernsemble.svm.classifier_cv import InfiniteEnsembleClassifierCV
 from kernsemble.svm.infinite_ensemble import InfiniteEnsembleClassifier
+from kernsemble.svm.kernel_perceptron import KernelPerceptron
 from kernsemble.svm.multiplicative_svc import MultiplicativeSVC
 from kernsemble.svm.regressor import InfiniteEnsembleRegressor
 from kernsemble.svm.regressor_cv import InfiniteEnsembleRegressorCV
@@ -12,6 +13,7 @@ __all__ = [
     "InfiniteEnsembleClassifierCV",
     "InfiniteEnsembleRegressor",
     "InfiniteEnsembleRegressorCV",
+    "KernelPerceptron",
     "MultiplicativeSVC",
     "SVMPath",
 ]

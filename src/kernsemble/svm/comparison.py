@@ -7,7 +7,8 @@ from itertools import groupby
 import numpy as np
 
 from kernsemble._typing import BoolArray, FloatArray, Rows
-from kernsemble.kernels import Kernel
+from kernsemble.kernels import Boosted, Kernel
+from kernsemble.kernels.columns import leaves
 from kernsemble.kernels.radial import Radial
 from kernsemble.preprocessing import FeatureScaling, Kind
 from kernsemble.solvers.matrix import Matrix, as_matrix
@@ -55,25 +56,34 @@ def compare_all(
 
     Kernels of one distance come one after another and share its matrix, so the order is not
     that of the lists. A matrix holds until the next is asked for, which may overwrite it.
-    Columns of categories are not scaled.
+    Columns of categories are not scaled, nor are rows for a kernel that was learned from others.
     """
     ordered = sorted(enumerate(kernels), key=_family)
     families = [list(group) for _, group in groupby(ordered, _family)]
     for column, kind in enumerate(scalings):
-        scaling = FeatureScaling.of(X, kind, counts)
+        common = FeatureScaling.of(X, kind, counts)
         if is_category is not None:
-            scaling = scaling.sparing(is_category)
-        rows = scaling.transform(X)
+            common = common.sparing(is_category)
+        scaled = common.transform(X)
         for family in families:
+            is_unscaled = is_learned(family[0][1])
+            scaling, rows = (FeatureScaling(None), X) if is_unscaled else (common, scaled)
             bound = [(place, kernel.bind(rows, counts)) for place, kernel in family]
             for place, kernel, K in _matrices(bound, rows, budget):
                 yield (place, column), Comparison(scaling, kernel, K)
 
 
+def is_learned(kernel: Kernel) -> bool:
+    """Tell whether a part of a kernel was learned, so that rows must be as those it was from."""
+    return any(isinstance(leaf.kernel, Boosted) for leaf in leaves(kernel))
+
+
 def _family(numbered: tuple[int, Kernel]) -> str:
-    """Return what kernels of one distance have in common."""
+    """Return what kernels of one distance, or those that were learned, have in common."""
     _, kernel = numbered
     kind = type(kernel)
+    if is_learned(kernel):
+        return "learned"
     return f"{kind.__module__}.{kind.__qualname__}" if isinstance(kernel, Radial) else ""
 
 

@@ -18,6 +18,7 @@ from kernsemble.kernels import Kernel
 from kernsemble.preprocessing import FeatureScaling, Kind
 from kernsemble.solvers.multiplicative import UpdateStatus
 from kernsemble.svm.columns import Columns
+from kernsemble.svm.comparison import is_learned
 from kernsemble.svm.deciding import DecidesByMachines
 from kernsemble.svm.distinct import distinct_rows
 from kernsemble.svm.expansion import Expansion, expansion_values, interpolated, without_rounding
@@ -230,7 +231,8 @@ class MultiplicativeSVC(
 
     def _source(self, X: Rows, weight: FloatArray) -> Source:
         """Bind scaling and kernel to rows that count, and prepare products with the kernel."""
-        self.scaling_ = FeatureScaling.of(X, self.scaling, weight)
+        is_unscaled = isinstance(self.kernel, Kernel) and is_learned(self.kernel)
+        self.scaling_ = FeatureScaling.of(X, None if is_unscaled else self.scaling, weight)
         scaled = self.scaling_.transform(X)
         self.kernel_ = self._unbound_kernel(scaled, weight).bind(scaled, weight)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))

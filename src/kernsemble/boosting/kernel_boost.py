@@ -1,0 +1,319 @@
+"""KernelBoost: a kernel that is learned, round by round, from pairs of rows."""
+
+from typing import Any, Self, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.model_selection import train_test_split
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from kernsemble._arguments import check_choice, check_count, check_share
+from kernsemble._memory import physical_memory
+from kernsemble._progress import CallbackSupportMixin, Task, with_callbacks
+from kernsemble._typing import FloatArray, IntArray
+from kernsemble._validation import read_weights
+from kernsemble.boosting.pair_rounds import Learning, Space
+from kernsemble.boosting.pair_targets import PairTargets, Target
+from kernsemble.exceptions import GramTooLargeError
+from kernsemble.kernels import Boosted
+from kernsemble.kernels.base import Kernel
+from kernsemble.kernels.columns import located
+from kernsemble.kernels.registry import as_kernel
+from kernsemble.solvers.kernel_boosting import Loss, Pairs, Step
+from kernsemble.solvers.low_rank import factored, pivoted_cholesky
+
+NULL_SPACE = 1e-10  # the share of the templates' matrix that counts as singular
+
+
+class KernelBoost(
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    CallbackSupportMixin,  # type: ignore[misc,valid-type]
+    BaseEstimator,
+):
+    r"""A kernel that is learned, and the features whose inner products it is.
+
+    .. math:: K(x, x') = \textstyle\sum_t \alpha_t\, w_t(x)\, w_t(x'), \qquad
+              w_t(x) = \sum_r \beta_{tr}\, \kappa(x, \tilde x_r), \qquad \|w_t\| = 1
+
+    Boosting on pairs of rows (Crammer, Keshet and Singer 2002). A pair of the same class asks
+    for a large positive K, one of different classes for a large negative; each round weighs pairs
+    by how badly they are served, finds the function :math:`w_t` in the span of the templates
+    :math:`\tilde x_r` whose products with itself serve them best, and adds it with the weight that
+    the loss asks for. The loss falls every round.
+
+    `kernel_` is a kernel like any other, for `InfiniteEnsembleClassifier`, SVC or
+    `KernelPerceptron`; `transform` gives the T features :math:`\sqrt{\alpha_t}\, w_t(x)` for
+    linear methods.
+
+    Parameters
+    ----------
+    kernel : str or Kernel, default="linear"
+        The kernel :math:`\kappa` to begin with, which must be definite. It is bound to the
+        training rows.
+    loss : {"log", "exp"}, default="log"
+        The loss of the margin :math:`m = T_{ij} K(x_i, x_j)` of a pair, :math:`\ln(1 + e^{-m})`
+        or :math:`e^{-m}`. The targets :math:`T_{ij}` are :math:`y_i y_j` of two classes.
+    n_rounds : int, default=30
+        At most so many features. It ends earlier where no training pair contradicts a base
+        kernel, or none is aligned with the targets.
+    templates : array-like of shape (R, n_features) or None, default=None
+        Rows without classes whose span the functions are in, such as test rows (transduction);
+        None: the training rows. Those given to `fit` come first.
+    n_templates : int or None, default=None
+        Use only so many templates, drawn so that they span most of all (pivoted Cholesky,
+        Nyström); None: all that are not in the span of others.
+    step : {"bound", "line-search"}, default="bound"
+        The weight :math:`\alpha_t`: the paper's :math:`\frac12\ln(W_+/W_-)`, shortened where a
+        base kernel exceeds 1 on the training rows; or that of the least loss, which depends less
+        on the scale of :math:`\kappa`.
+    target : {"auto", "classes", "numbers"}, default="auto"
+        What y holds. Of K classes, :math:`T_{ij}` is 1 within and :math:`-1/(K - 1)` between; of
+        numbers, the product of deviations from their mean, in units of the largest. "auto" takes
+        numbers that are not whole for numbers, and all else for classes.
+    n_iter_no_change : int or None, default=None
+        If given, a part of the rows is held out, and boosting ends when the alignment of the
+        kernel on them has not risen for so many rounds; those after the best are dropped.
+    validation_fraction : float, default=0.1
+        The share of rows to hold out for that.
+    random_state : int, RandomState or None, default=None
+        What templates are drawn and rows are held out with.
+
+    Attributes
+    ----------
+    kernel_ : Boosted
+        The learned kernel.
+    weights_ : array of shape (T,)
+        The weights :math:`\alpha_t` of the base kernels.
+    scores_ : array of shape (T,)
+        The mean over pairs of :math:`D_{ij} T_{ij} w_t(x_i) w_t(x_j)`, with D the weights of
+        pairs when it was found: the largest eigenvalue there was.
+    loss_path_ : array of shape (T + 1,)
+        The mean loss of pairs, before the first round and after each.
+    alignment_path_ : array of shape (T + 1,)
+        The alignment of :math:`\kappa`, in the span of the templates, and of the learned kernel
+        after each round, with the targets of the training rows.
+    validation_alignment_path_ : array of shape (T' + 1,)
+        The same of held-out rows, with rounds that were dropped; only with `n_iter_no_change`.
+    n_templates_ : int
+        How many templates the functions are on.
+    template_error_ : float
+        The share of the trace of the templates' matrix that these leave; more than rounding
+        only with `n_templates`.
+    ending_ : str
+        Why there were no more rounds.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+
+    See Also
+    --------
+    kernsemble.kernels.Boosted : The learned kernel.
+    kernsemble.svm.KernelPerceptron : The paper's classifier.
+
+    Notes
+    -----
+    With m rows and R templates, the templates' matrix is factored once, in :math:`O(R^3)`, or in
+    :math:`O(R r^2)` with `n_templates` = r. A round weighs all pairs, :math:`O(m^2)`, and finds
+    its function by Lanczos iterations of :math:`O(m^2 + mR)` that start from the last one: a dozen
+    to a few dozen. Two triangles of :math:`m^2/2` numbers are held.
+
+    `sample_weight` weighs rows, and pairs by the product, so that a weight of 2 is a repetition.
+
+    References
+    ----------
+    K. Crammer, J. Keshet and Y. Singer, "Kernel Design Using Boosting", NIPS 2002.
+
+    Examples
+    --------
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.svm import LinearSVC
+    >>> from kernsemble.boosting import KernelBoost
+    >>> from kernsemble.datasets import make_rotated_gaussians
+    >>> X, y = make_rotated_gaussians(300, sigma="deviation", long_axis="across", random_state=0)
+    >>> booster = KernelBoost().fit(X, y)
+    >>> booster.alignment_path_[[0, -1]]
+    array([0.09, 0.79])
+    >>> booster.transform(X).shape
+    (300, 30)
+    >>> make_pipeline(KernelBoost(n_rounds=5), LinearSVC()).fit(X, y).score(X, y)
+    0.967
+    """
+
+    def __init__(
+        self,
+        kernel: str | Kernel = "linear",
+        loss: Loss = "log",
+        n_rounds: int = 30,
+        templates: ArrayLike | None = None,
+        n_templates: int | None = None,
+        step: Step = "bound",
+        target: Target = "auto",
+        n_iter_no_change: int | None = None,
+        validation_fraction: float = 0.1,
+        random_state: Any = None,
+    ) -> None:
+        self.kernel = kernel
+        self.loss = loss
+        self.n_rounds = n_rounds
+        self.templates = templates
+        self.n_templates = n_templates
+        self.step = step
+        self.target = target
+        self.n_iter_no_change = n_iter_no_change
+        self.validation_fraction = validation_fraction
+        self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+    @with_callbacks
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        templates: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Learn the kernel.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n, n_features)
+            Rows of numbers.
+        y : array-like of shape (n,)
+            Their classes, or numbers.
+        templates : array-like or DataFrame of shape (R, n_features), optional
+            Rows whose span the functions are in; those of the setting, or `X`, by default.
+        sample_weight : array-like of shape (n,), optional
+            How often each row counts; zero is absence.
+
+        Returns
+        -------
+        self
+        """
+        self._check_settings()
+        rows, labels = validate_data(self, X, y, dtype=np.float64)
+        weight = read_weights(sample_weight, len(rows))
+        given = self.templates if templates is None else templates
+        others = None if given is None else self._read_templates(given)
+        rng = check_random_state(self.random_state)
+        kept, held = self._parts(labels, np.flatnonzero(weight), rng)
+        targets = PairTargets.of(labels[kept], self.target, weight[kept])
+        with Task.of_fit(self, self.n_rounds, X, y, sample_weight) as task:
+            space = self._space(rows[kept], weight[kept], others, rng)
+            C = targets.vectors(labels[kept])
+            pairs = Pairs(space.F, C, weight[kept], self.loss, self.step)
+            learning = Learning(space, pairs, C, weight[kept])
+            if len(held):
+                learning.hold_out(rows[held], targets.vectors(labels[held]), weight[held])
+            try:
+                learning.run(self.n_rounds, self.n_iter_no_change, task)
+            finally:
+                self._keep(learning)
+        return self
+
+    def _check_settings(self) -> None:
+        check_choice("loss", self.loss, get_args(Loss))
+        check_choice("step", self.step, get_args(Step))
+        check_count("n_rounds", self.n_rounds)
+        if self.n_templates is not None:
+            check_count("n_templates", self.n_templates)
+        if self.n_iter_no_change is not None:
+            check_count("n_iter_no_change", self.n_iter_no_change)
+            check_share("validation_fraction", self.validation_fraction)
+
+    def _read_templates(self, templates: ArrayLike) -> FloatArray:
+        try:
+            return validate_data(self, templates, reset=False, dtype=np.float64)
+        except ValueError as error:
+            raise ValueError(f"templates: {error}") from error
+
+    def _parts(
+        self, y: Any, present: IntArray, rng: np.random.RandomState
+    ) -> tuple[IntArray, IntArray]:
+        """Return the rows to learn from, and those to hold out."""
+        if self.n_iter_no_change is None:
+            return present, present[:0]
+        targets = PairTargets.of(y[present], self.target, np.ones(len(present)))
+        strata = None if targets.classes is None else y[present]
+        share = self.validation_fraction
+        try:
+            kept, held = train_test_split(
+                present, test_size=share, stratify=strata, random_state=rng
+            )
+        except ValueError as error:
+            raise ValueError(
+                f"validation_fraction = {share}: {error}; give more rows, another share, or "
+                "n_iter_no_change=None"
+            ) from error
+        return np.sort(kept), np.sort(held)
+
+    def _space(
+        self,
+        X: FloatArray,
+        weight: FloatArray,
+        others: FloatArray | None,
+        rng: np.random.RandomState,
+    ) -> Space:
+        """Return the functions to choose from: the span of the templates."""
+        names = getattr(self, "feature_names_in_", None)
+        asked = located(as_kernel(self.kernel), X.shape[1], None if names is None else list(names))
+        kernel = asked.require_definite("a learned kernel").bind(X, weight)
+        templates = X if others is None else others
+        self._demand_memory(len(X), len(templates))
+        n_drawn = self.n_templates
+        if n_drawn is None or n_drawn >= len(templates):
+            span = factored(kernel(templates), NULL_SPACE)
+        else:
+            span = pivoted_cholesky(
+                lambda rows: kernel(templates[rows], templates),
+                kernel.diagonal(templates),
+                rank=n_drawn,
+                tol=NULL_SPACE,
+                method="random",
+                rng=np.random.default_rng(rng.randint(2**31)),
+            )
+        if span.rank == 0:
+            raise ValueError(
+                f"kernel = {asked!r} is zero on the templates, so there is nothing to learn from: "
+                "give another kernel, or rows that are not zero"
+            )
+        space = Space(kernel, templates[span.pivots], span, span.G)
+        return space if others is None else space._replace(F=space.coordinates(X))
+
+    def _demand_memory(self, n: int, n_templates: int) -> None:
+        r = n_templates if self.n_templates is None else min(self.n_templates, n_templates)
+        needed, present = 8.0 * (n * n + 3.0 * n_templates * r + n * r), physical_memory()
+        if needed > present:
+            raise GramTooLargeError(
+                f"the pairs of {n} rows and the matrix of {n_templates} templates take "
+                f"{needed / 2**30:.1f} GiB, and this machine has {present / 2**30:.1f} GiB: give "
+                "fewer rows (others may be templates), or fewer templates by n_templates=1000"
+            )
+
+    def _keep(self, learning: Learning) -> None:
+        """Store what was learned, if anything."""
+        if not learning.rounds:
+            return
+        rounds, space = learning.rounds, learning.space
+        self.weights_ = np.array([each.alpha for each in rounds])
+        self.scores_ = np.array([each.score for each in rounds])
+        functions = np.column_stack([each.q for each in rounds])
+        coefficients = space.span.on_pivots(functions * np.sqrt(self.weights_)).T
+        self.kernel_ = Boosted(space.kernel, space.templates, coefficients)
+        self.loss_path_ = np.array([learning.first_loss, *(each.loss for each in rounds)])
+        self.alignment_path_ = np.array(learning.alignments[: len(rounds) + 1])
+        if learning.held_out is not None:
+            self.validation_alignment_path_ = np.array(learning.held_out.alignments)
+        self.n_templates_, self.template_error_ = len(space.templates), space.span.error
+        self.ending_ = learning.ending.value
+        self._n_features_out = len(rounds)
+
+    def transform(self, X: ArrayLike) -> FloatArray:
+        r"""Return the features :math:`\sqrt{\alpha_t}\, w_t(x)`, of shape (n, T)."""
+        check_is_fitted(self, "kernel_")
+        return self.kernel_.features(validate_data(self, X, reset=False, dtype=np.float64))

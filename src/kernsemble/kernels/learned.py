@@ -1,0 +1,109 @@
+r"""A kernel that was learned: finitely many features on templates."""
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from kernsemble._threads import blocks
+from kernsemble._typing import FloatArray
+from kernsemble._validation import as_features, check_n_features
+from kernsemble.kernels.base import Kernel
+from kernsemble.kernels.distances import dot_tile, squared_norms
+from kernsemble.kernels.gram import Embedded
+
+NUMBERS_AT_ONCE = 20_000_000  # of the matrix between rows and templates
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Boosted(Kernel):
+    r"""The kernel :math:`K(x, x') = z(x)^\top z(x')` of features that are expansions on templates.
+
+    .. math:: z_t(x) = \textstyle\sum_r C_{tr}\, \kappa(x, \tilde x_r)
+
+    `KernelBoost` learns it, with :math:`C_{tr} = \sqrt{\alpha_t}\,\beta_{tr}`. It is positive
+    semidefinite whatever the coefficients are. It is bound from the start, to rows as those of the
+    templates are: binding it again changes nothing, and machines do not scale rows for it. A
+    matrix of n by m rows takes :math:`O((n + m) R T + n m T)`, with R templates and T features,
+    beside R comparisons by :math:`\kappa` for each row.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The bound kernel :math:`\kappa`.
+    templates : array of shape (R, n_features)
+        The rows :math:`\tilde x_r`.
+    coefficients : array of shape (T, R)
+        The numbers :math:`C_{tr}`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernsemble.kernels import Gaussian
+    >>> from kernsemble.kernels import Boosted
+    >>> templates = np.array([[0.0], [2.0]])
+    >>> kernel = Boosted(Gaussian(1.0).bind(templates), templates, np.array([[1.0, -1.0]]))
+    >>> kernel.features([[0.0], [1.0], [2.0]])
+    array([[ 0.98],
+           [ 0.  ],
+           [-0.98]])
+    >>> kernel([[0.0]], [[0.0], [2.0]])
+    array([[ 0.96, -0.96]])
+    >>> kernel
+    Boosted(Gaussian(gamma=1.0), 1 feature on 2 templates)
+    """
+
+    kernel: Kernel
+    templates: FloatArray
+    coefficients: FloatArray
+
+    def __post_init__(self) -> None:
+        self.kernel.require_definite("a learned kernel")
+        object.__setattr__(self, "templates", np.array(as_features(self.templates)))
+        object.__setattr__(self, "coefficients", np.array(self.coefficients, dtype=np.float64))
+        n_templates, n_features = self.templates.shape
+        check_n_features(n_features, self.kernel.n_features, "templates")
+        if self.coefficients.ndim != 2 or self.coefficients.shape[1] != n_templates:
+            raise ValueError(
+                f"coefficients have shape {self.coefficients.shape}: give a row for each feature, "
+                f"with a number for each of the {n_templates} templates"
+            )
+        if not np.isfinite(self.coefficients).all():
+            raise ValueError("coefficients hold NaN or infinite values: give finite numbers")
+        super().__post_init__()
+
+    @property
+    def n_features(self) -> int:
+        return int(self.templates.shape[1])
+
+    def bind(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:  # noqa: ARG002
+        """Return the kernel itself, whose constants were learned, if `X` has its columns."""
+        as_features(X, self.n_features)
+        return self
+
+    def features(self, X: ArrayLike) -> FloatArray:
+        """Return the features z(x), of shape (n, T), whose inner products the kernel is."""
+        return self._embed(X, "X")
+
+    def _embed(self, X: ArrayLike, name: str) -> Embedded:
+        rows = as_features(X, self.n_features, name)
+        found = np.empty((rows.shape[0], len(self.coefficients)))
+        for span in blocks(rows.shape[0], max(NUMBERS_AT_ONCE // len(self.templates), 1)):
+            found[span] = self.kernel(rows[span], self.templates) @ self.coefficients.T
+        return found
+
+    def _tile(self, A: Embedded, B: Embedded) -> FloatArray:
+        return dot_tile(A, B)
+
+    def _diagonal(self, A: Embedded) -> FloatArray:
+        return squared_norms(A)
+
+    @property
+    def _expression(self) -> str:
+        n_rounds, n_templates = self.coefficients.shape
+        features = f"{n_rounds} feature{'' if n_rounds == 1 else 's'}"
+        return f"Boosted({self.kernel._expression}, {features} on {n_templates} templates)"
+
+    def __repr__(self) -> str:
+        return self._expression

@@ -1,0 +1,91 @@
+r"""Rosenblatt's perceptron in any space of inner products, told by its mistakes.
+
+From :math:`f = 0`, rows are visited in order, and where :math:`y_i f(x_i) \le 0` the row is a
+mistake, and :math:`f \leftarrow f + y_i K(x_i, \cdot)`. So every f on the way is a sum over the
+first mistakes, and rows with the steps at which they were mistaken are all that there is to know.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from kernsemble._jit import jit
+from kernsemble._typing import FloatArray, IntArray
+from kernsemble.solvers.matrix import Matrix
+
+LOOK_AHEAD = 256  # rows that are looked through at once for the next mistake
+
+
+class Mistakes(NamedTuple):
+    """The mistakes in order: which row, and how many rows had been visited before it."""
+
+    rows: IntArray
+    steps: IntArray
+
+    def before(self, step: int) -> "Mistakes":
+        """Return those among the first so many visits."""
+        n = int(np.searchsorted(self.steps, step))
+        return Mistakes(self.rows[:n], self.steps[:n])
+
+    def survivals(self, n_steps: int) -> IntArray:
+        """Return how long the function after each mistake lasted, of so many visits."""
+        return np.diff(self.steps, append=n_steps)
+
+
+def mistakes_on_matrix(K: FloatArray, signs: FloatArray, order: IntArray) -> Mistakes:
+    """Visit rows in an order, each as often as it is named there, given the kernel matrix.
+
+    A mistake costs a row of the matrix, any other visit nothing.
+    """
+    return Mistakes(*_on_matrix(K, signs, order))
+
+
+def mistakes_on_features(Z: FloatArray, signs: FloatArray, order: IntArray) -> Mistakes:
+    r"""Visit rows given the features Z of the kernel :math:`ZZ^\top`, at O(T) a visit."""
+    return Mistakes(*_on_features(Z, signs, order))
+
+
+def mistakes_on_demand(matrix: Matrix, signs: FloatArray, order: IntArray) -> Mistakes:
+    """Visit rows of a matrix whose rows are computed as mistakes come."""
+    values, rows, steps, step = np.zeros(len(signs)), list[int](), list[int](), 0
+    while step < len(order):
+        ahead = order[step : step + LOOK_AHEAD]
+        mistaken = np.flatnonzero(signs[ahead] * values[ahead] <= 0.0)
+        if not len(mistaken):
+            step += len(ahead)
+            continue
+        row = int(ahead[mistaken[0]])
+        rows.append(row)
+        steps.append(step + int(mistaken[0]))
+        values += matrix.times(np.array([row]), signs)
+        step = steps[-1] + 1
+    return Mistakes(np.array(rows, dtype=np.intp), np.array(steps, dtype=np.intp))
+
+
+@jit
+def _on_matrix(K: FloatArray, signs: FloatArray, order: IntArray) -> tuple[IntArray, IntArray]:
+    rows, steps, n = np.empty_like(order), np.empty_like(order), 0
+    values = np.zeros(len(signs))
+    for step in range(len(order)):
+        i = order[step]
+        if signs[i] * values[i] <= 0.0:
+            rows[n], steps[n] = i, step
+            n += 1
+            values += signs[i] * K[i]
+    return rows[:n].copy(), steps[:n].copy()
+
+
+@jit
+def _on_features(Z: FloatArray, signs: FloatArray, order: IntArray) -> tuple[IntArray, IntArray]:
+    rows, steps, n = np.empty_like(order), np.empty_like(order), 0
+    w = np.zeros(Z.shape[1])
+    for step in range(len(order)):
+        i = order[step]
+        value = 0.0
+        for d in range(len(w)):
+            value += w[d] * Z[i, d]
+        if signs[i] * value <= 0.0:
+            rows[n], steps[n] = i, step
+            n += 1
+            w += signs[i] * Z[i]
+    return rows[:n].copy(), steps[:n].copy()

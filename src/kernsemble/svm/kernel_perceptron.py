@@ -1,0 +1,331 @@
+"""The perceptron in the space of a kernel."""
+
+from collections.abc import Iterator
+from typing import Any, Literal, NamedTuple, Self, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics import accuracy_score
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from kernsemble._arguments import check_choice, check_count
+from kernsemble._progress import CallbackSupportMixin, Task, with_callbacks
+from kernsemble._threads import blocks
+from kernsemble._typing import FloatArray, IntArray, Rows
+from kernsemble._validation import read_classes, refuse_one_class
+from kernsemble.kernels import Boosted, Kernel, Linear
+from kernsemble.solvers.matrix import Matrix
+from kernsemble.solvers.perceptron import (
+    Mistakes,
+    mistakes_on_demand,
+    mistakes_on_features,
+    mistakes_on_matrix,
+)
+from kernsemble.svm.columns import Columns
+from kernsemble.svm.deciding import DecidesByMachines
+from kernsemble.svm.memory import Budget
+from kernsemble.svm.multiclass import Multiclass, Shape, as_reduction, check_shape
+
+Variant: TypeAlias = Literal["last", "averaged", "voted"]
+
+ACCEPTED = {"accept_sparse": "csr", "dtype": (np.float64, np.float32)}
+NUMBERS_AT_ONCE = 5_000_000  # of the matrix between rows that are asked of and mistakes
+
+
+class KernelPerceptron(
+    CallbackSupportMixin,  # type: ignore[misc,valid-type]
+    ClassifierMixin,
+    DecidesByMachines,
+    BaseEstimator,
+):
+    r"""Rosenblatt's perceptron on any kernel: the last function, their mean or their vote.
+
+    Rows are visited one by one, some times over. From :math:`f_0 = 0`, each row with
+    :math:`y_i f(x_i) \le 0` is a mistake, and makes the next function,
+
+    .. math:: f_{k+1} = f_k + y_i K(x_i, \cdot) .
+
+    With :math:`c_k` the number of visits that :math:`f_k` lasts, a row is decided by the sign of
+
+    .. math:: f_M(x), \qquad \textstyle\sum_k c_k f_k(x) \qquad\text{or}\qquad
+              \sum_k c_k\,\mathrm{sign} f_k(x)
+
+    for the last function, the average and the vote (Freund and Schapire 1999). There is no bias
+    and nothing to tune, and the number of mistakes is at most :math:`(R/\gamma)^2` where a
+    function of norm 1 has margin γ and :math:`K(x_i, x_i) \le R^2`; that makes it a plain measure
+    of how well a kernel suits the classes, which is what Crammer, Keshet and Singer use it for.
+
+    Parameters
+    ----------
+    kernel : str or Kernel, default="linear"
+        The kernel, which must be definite; it is bound to the training rows.
+    variant : {"averaged", "voted", "last"}, default="averaged"
+        What decides.
+    n_epochs : int, default=10
+        How often all rows are visited.
+    shuffle : bool, default=True
+        Whether every epoch has an order of its own; else rows are visited as they come.
+    multiclass : {"one-vs-one", "one-vs-rest"}, default="one-vs-one"
+        How more than two classes are decided.
+    decision_function_shape : {"ovr", "ovo"}, default="ovr"
+        Whether `decision_function` tells a number for every class or for every pair of them.
+    cache_size : float or None, default=None
+        The megabytes that the kernel matrix may take, half of the machine's memory by default;
+        if it does not fit, rows of mistakes are computed as they come.
+    random_state : int, RandomState or None, default=None
+        What orders are drawn with.
+
+    Attributes
+    ----------
+    classes_ : array
+        The classes.
+    kernel_ : Kernel
+        The kernel bound to the training rows.
+    reduction_ : Reduction
+        Which classes are on the sides of each machine.
+    support_, support_vectors_ : arrays
+        The training rows that were mistaken, by any machine.
+    dual_coef_ : array of shape (n_machines, n_support)
+        The coefficients of the average or of the last function on them; of a vote, those of
+        the average.
+    mistakes_ : list of arrays
+        For each machine the mistaken rows, in order and as often as they were.
+    mistake_steps_ : list of arrays
+        How many rows that machine had visited before each.
+    n_mistakes_ : array of shape (n_epochs, n_machines)
+        How many there were in each epoch: the online errors.
+    separated_after_ : array of shape (n_machines,)
+        After how many visits the function had all its training rows right, infinity if an epoch
+        without mistakes never came last.
+    n_iter_ : int
+        The number of epochs.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+
+    See Also
+    --------
+    kernsemble.boosting.KernelBoost : Learns a kernel on which few mistakes are made.
+
+    Notes
+    -----
+    A mistake costs a row of the kernel matrix, :math:`O(n)`; other visits cost nothing. Where the
+    kernel has an explicit map with T features (`Boosted`, `Linear` on dense rows) there is no
+    matrix, a visit costs :math:`O(T)`, and so does a prediction, but by the vote, which costs
+    :math:`O(MT)` for M mistakes.
+
+    References
+    ----------
+    F. Rosenblatt, "The perceptron", Psychological Review 65, 1958. Y. Freund and R. E. Schapire,
+    "Large margin classification using the perceptron algorithm", Machine Learning 37, 1999.
+
+    Examples
+    --------
+    >>> from kernsemble.boosting import KernelBoost
+    >>> from kernsemble.datasets import make_rotated_gaussians
+    >>> from kernsemble.svm import KernelPerceptron
+    >>> reading = {"sigma": "deviation", "long_axis": "across"}
+    >>> X, y = make_rotated_gaussians(300, **reading, random_state=0)
+    >>> X_test, y_test = make_rotated_gaussians(3000, **reading, random_state=1)
+    >>> plain = KernelPerceptron(random_state=0).fit(X, y)
+    >>> learned = KernelBoost(step="line-search").fit(X, y).kernel_
+    >>> boosted = KernelPerceptron(learned, random_state=0).fit(X, y)
+    >>> plain.score(X_test, y_test), boosted.score(X_test, y_test)
+    (0.956, 0.997)
+    >>> int(plain.n_mistakes_[0, 0]), int(boosted.n_mistakes_[0, 0])
+    (63, 1)
+    """
+
+    def __init__(
+        self,
+        kernel: str | Kernel = "linear",
+        variant: Variant = "averaged",
+        n_epochs: int = 10,
+        shuffle: bool = True,
+        multiclass: Multiclass = "one-vs-one",
+        decision_function_shape: Shape = "ovr",
+        cache_size: float | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.kernel = kernel
+        self.variant = variant
+        self.n_epochs = n_epochs
+        self.shuffle = shuffle
+        self.multiclass = multiclass
+        self.decision_function_shape = decision_function_shape
+        self.cache_size = cache_size
+        self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    @with_callbacks
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Visit the rows.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n, n_features)
+            Rows of numbers.
+        y : array-like of shape (n,)
+            Their classes.
+
+        Returns
+        -------
+        self
+        """
+        check_choice("variant", self.variant, get_args(Variant))
+        check_shape(self.decision_function_shape, self.multiclass)
+        check_count("n_epochs", self.n_epochs)
+        rows, y = validate_data(self, X, y, **ACCEPTED)
+        self.classes_, codes = read_classes(y)
+        refuse_one_class(self.classes_)
+        self.reduction_ = as_reduction(self.multiclass, len(self.classes_))
+        self.kernel_ = self._bound_kernel(rows)
+        machines = range(self.reduction_.n_machines)
+        sides = [self.reduction_.signs(codes, machine) for machine in machines]
+        with Task.of_fit(self, len(machines), X, y, None) as task:
+            visited, order = self._among(rows), self._order(len(codes))
+            found = []
+            for machine, signs in enumerate(sides):
+                found.append(_mistakes(visited, signs, order[signs[order] != 0.0]))
+                task.note("machine", machine)
+        self._store(rows, sides, found)
+        return self
+
+    def _bound_kernel(self, X: Rows) -> Kernel:
+        names = getattr(self, "feature_names_in_", None)
+        columns = Columns(np.zeros(X.shape[1], dtype=bool), None if names is None else tuple(names))
+        return columns.kernel(self.kernel).require_definite("a perceptron").bind(X)
+
+    def _among(self, X: Rows) -> "FloatArray | Matrix | _Features":
+        """Return what tells the kernel between training rows: features, or the matrix."""
+        features = _features(self.kernel_, X)
+        if features is not None:
+            return _Features(features)
+        return Budget.of(self.cache_size).matrix(self.kernel_, X)
+
+    def _order(self, n: int) -> IntArray:
+        """Return the rows in the order of their visits, one epoch after another."""
+        rng = check_random_state(self.random_state)
+        epochs = range(self.n_epochs)
+        return np.concatenate(
+            [rng.permutation(n) if self.shuffle else np.arange(n) for _ in epochs]
+        )
+
+    def _store(self, X: Rows, sides: list[FloatArray], found: list[Mistakes]) -> None:
+        """Keep the mistakes, and what follows from them."""
+        self.mistakes_ = [each.rows for each in found]
+        self.mistake_steps_ = [each.steps for each in found]
+        self.support_ = np.unique(np.concatenate(self.mistakes_))
+        self.support_vectors_ = X[self.support_]
+        self._signs = [signs[self.support_] for signs in sides]
+        self._n_visits = np.array([np.count_nonzero(signs) for signs in sides])
+        ends = np.arange(self.n_epochs + 1)[:, np.newaxis] * self._n_visits
+        counts = [np.searchsorted(each.steps, end) for each, end in zip(found, ends.T, strict=True)]
+        self.n_mistakes_ = np.diff(np.transpose(counts), axis=0)
+        last = np.array([each.steps[-1] + 1.0 for each in found])  # the first visit is a mistake
+        self.separated_after_ = np.where(self.n_mistakes_[-1] == 0, last, np.inf)
+        self.n_iter_ = self.n_epochs
+        self.dual_coef_ = self._coefficients(self.n_epochs)
+
+    def _path(self, machine: int, epoch: int) -> tuple[IntArray, FloatArray, IntArray]:
+        """Return of the mistakes until an epoch: places in the support, signs, and survivals."""
+        all_of_them = Mistakes(self.mistakes_[machine], self.mistake_steps_[machine])
+        n_steps = epoch * int(self._n_visits[machine])
+        mistakes = all_of_them.before(n_steps)
+        places = np.searchsorted(self.support_, mistakes.rows)
+        return places, self._signs[machine][places], mistakes.survivals(n_steps)
+
+    def _coefficients(self, epoch: int) -> FloatArray:
+        """Return the coefficients after an epoch of the last functions, or of the averages."""
+        coefficients = np.zeros((self.reduction_.n_machines, len(self.support_)))
+        for machine, row in enumerate(coefficients):
+            places, signs, survivals = self._path(machine, epoch)
+            shares = 1.0
+            if self.variant != "last":
+                shares = np.cumsum(survivals[::-1])[::-1] / survivals.sum()
+            np.add.at(row, places, signs * shares)
+        return coefficients
+
+    def _votes(self, compared: FloatArray, epoch: int) -> FloatArray:
+        """Return the votes of all functions until an epoch, given the kernel with the support."""
+        votes = np.empty((len(compared), self.reduction_.n_machines))
+        for machine in range(votes.shape[1]):
+            places, signs, survivals = self._path(machine, epoch)
+            values = np.cumsum(compared[:, places] * signs, axis=1)
+            votes[:, machine] = np.sign(values) @ survivals / survivals.sum()
+        return votes
+
+    def _values(self, X: ArrayLike) -> FloatArray:
+        """Return the value of every machine at every row."""
+        (values,) = self._values_after(X, [self.n_epochs])
+        return values
+
+    def _values_after(self, X: ArrayLike, epochs: list[int]) -> FloatArray:
+        """Return the value of every machine at every row, after each of some epochs."""
+        check_is_fitted(self, "support_")
+        rows = validate_data(self, X, reset=False, **ACCEPTED)
+        values = np.empty((len(epochs), rows.shape[0], self.reduction_.n_machines))
+        n_numbers = max(map(len, self.mistakes_))
+        for span in blocks(rows.shape[0], max(NUMBERS_AT_ONCE // n_numbers, 1)):
+            values[:, span] = self._values_of_few(rows[span], epochs)
+        return values
+
+    def _values_of_few(self, X: Rows, epochs: list[int]) -> list[FloatArray]:
+        """Return the values at a few rows, by way of features where there are any."""
+        known, features = (_features(self.kernel_, rows) for rows in (self.support_vectors_, X))
+        if known is None or features is None:
+            compared = self.kernel_(X, self.support_vectors_)
+        elif self.variant == "voted":
+            compared = features @ known.T
+        else:
+            return [features @ (self._coefficients(epoch) @ known).T for epoch in epochs]
+        if self.variant == "voted":
+            return [self._votes(compared, epoch) for epoch in epochs]
+        return [compared @ self._coefficients(epoch).T for epoch in epochs]
+
+    def staged_decision_function(self, X: ArrayLike) -> Iterator[FloatArray]:
+        """Yield what `decision_function` would return after each epoch."""
+        for values in self._values_after(X, list(range(1, self.n_epochs + 1))):
+            yield self._decisions(values)
+
+    def staged_predict(self, X: ArrayLike) -> Iterator[Any]:
+        """Yield what `predict` would return after each epoch."""
+        for values in self._values_after(X, list(range(1, self.n_epochs + 1))):
+            yield self._winners(values)
+
+    def staged_score(self, X: ArrayLike, y: ArrayLike) -> Iterator[float]:
+        """Yield the share of rows that are right after each epoch."""
+        for predicted in self.staged_predict(X):
+            yield float(accuracy_score(y, predicted))
+
+
+class _Features(NamedTuple):
+    """The explicit map of a kernel at rows."""
+
+    Z: FloatArray
+
+
+def _features(kernel: Kernel, X: Rows) -> FloatArray | None:
+    """Return the features whose inner products a kernel is, where there are finitely many."""
+    if isinstance(kernel, Boosted):
+        return kernel.features(X)
+    if type(kernel) is Linear and not sparse.issparse(X):
+        return X
+    return None
+
+
+def _mistakes(
+    visited: "FloatArray | Matrix | _Features", signs: FloatArray, order: IntArray
+) -> Mistakes:
+    """Return the mistakes of one machine."""
+    if isinstance(visited, _Features):
+        return mistakes_on_features(visited.Z, signs, order)
+    if isinstance(visited, np.ndarray):
+        return mistakes_on_matrix(visited, signs, order)
+    return mistakes_on_demand(visited, signs, order)
