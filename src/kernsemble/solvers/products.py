@@ -70,11 +70,15 @@ class LowRankProducts:
 
         def inner(rows: slice) -> FloatArray:
             sums = np.zeros(len(C), C.dtype)
-            _add_inner_products(C[:, rows], v[rows], sums)
+            _add_inner_products(C, v, rows.start, rows.stop, sums)
             return sums
 
         w = np.sum(_run(inner, self._tasks, C.size), axis=0)
-        _run(lambda rows: _add_combination(C[:, rows], w, product[rows]), self._tasks, C.size)
+        _run(
+            lambda rows: _add_combination(C, w, rows.start, rows.stop, product),
+            self._tasks,
+            C.size,
+        )
         return _double(product)
 
 
@@ -163,26 +167,32 @@ def _add_triangle(
 
 
 @jit_sums
-def _add_inner_products(C: FloatArray, v: FloatArray, out: FloatArray) -> None:
-    """Add C v."""
+def _add_inner_products(
+    C: FloatArray, v: FloatArray, first: int, last: int, out: FloatArray
+) -> None:
+    """Add C v, over some columns."""
+    part = v[first:last]
     for k in range(len(C)):
-        total = out[k]
-        for i in range(len(v)):
-            total += C[k, i] * v[i]
+        row, total = C[k, first:last], out[k]
+        for i in range(len(part)):
+            total += row[i] * part[i]
         out[k] = total
 
 
 @jit_sums
-def _add_combination(C: FloatArray, w: FloatArray, out: FloatArray) -> None:
-    """Add wᵀ C, four rows at a time."""
-    whole = len(C) - len(C) % 4
+def _add_combination(C: FloatArray, w: FloatArray, first: int, last: int, out: FloatArray) -> None:
+    """Add wᵀ C in some columns, four rows at a time."""
+    part, whole = out[first:last], len(C) - len(C) % 4
     for k in range(0, whole, 4):
+        a, b = C[k, first:last], C[k + 1, first:last]
+        c, d = C[k + 2, first:last], C[k + 3, first:last]
         p, q, r, s = w[k], w[k + 1], w[k + 2], w[k + 3]
-        for i in range(len(out)):
-            out[i] += C[k, i] * p + C[k + 1, i] * q + C[k + 2, i] * r + C[k + 3, i] * s
+        for i in range(len(part)):
+            part[i] += a[i] * p + b[i] * q + c[i] * r + d[i] * s
     for k in range(whole, len(C)):
-        for i in range(len(out)):
-            out[i] += C[k, i] * w[k]
+        row = C[k, first:last]
+        for i in range(len(part)):
+            part[i] += row[i] * w[k]
 
 
 @jit
