@@ -119,7 +119,7 @@ def fit(  # noqa: PLR0913, PLR0917 (options, given by name)
     from kernsemble.cli.contest import Contest, leaderboard
     from kernsemble.cli.models import TrainingTable
     from kernsemble.cli.samples import read_sample, read_test_sample
-    from kernsemble.cli.scores import test_scores
+    from kernsemble.cli.scores import scores_on
 
     start, words = time.perf_counter(), all_missing(missing)
     train_file, test_file = TableFile(train, words), test and TableFile(test, words)
@@ -127,16 +127,16 @@ def fit(  # noqa: PLR0913, PLR0917 (options, given by name)
     sample = read_sample(train_file, target, tuple(drop or ()), asked, max_rows, seed)  # type: ignore[arg-type]
     _check_choice("--loss", loss, LOSSES[sample.task])
     apart = test_file and read_test_sample(test_file, target, sample)
-    if not json:
-        _tell_sample(sample, train, target, is_inferred=asked is None)
     contest = Contest(kernels, scaling, solver, loss, folds, scoring, seed)
     model = contest.estimator(sample)
+    if not json:
+        _tell_sample(sample, train, target, is_inferred=asked is None)
     with follow(model, progress):
         model.fit(sample.X, sample.y)
     is_classifier = sample.task == "classification"
     metric = scoring or ("accuracy" if is_classifier else "r2")
     board = leaderboard(model, metric, sample.n_rows)
-    tests = test_scores(model, apart.X, apart.y, is_classifier, seed) if apart else []
+    tests = scores_on(model, apart.X, apart.y, is_classifier, seed) if apart else []
     TrainingTable.of(sample.kinds, target, words).of_model(model)
     _write(model, sample, out, report)
     fitted = Fitted(sample, model, board, tests, out, report, time.perf_counter() - start)

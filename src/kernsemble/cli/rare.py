@@ -71,8 +71,9 @@ def rare(
     words = all_missing(missing)
     sample = read_sample(TableFile(table, words), target, tuple(drop or ()), task="classification")
     refuse_all_but_numbers(sample, table, "kernsemble rare")
+    label = None if rare is None else _label(rare, sample, table, target)
     detector = part("detection", "LagoClassifier", "finding rare classes")(
-        rare=None if rare is None else _label(rare, sample, table, target),
+        rare=label,
         n_neighbors=neighbours,
         n_jobs=jobs,
         random_state=seed,

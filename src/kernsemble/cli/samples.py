@@ -14,6 +14,7 @@ from kernsemble.cli.tables import (
     as_kinds,
     import_polars,
     kinds_of,
+    refuse_infinite,
 )
 
 if TYPE_CHECKING:
@@ -80,7 +81,9 @@ def read_sample(
     _refuse_missing_target(y, table.path)
     found = _task_of(y, table.path) if task is None else task
     labels = _classes(y, table.path) if found == "classification" else _numbers(y, table.path)
-    return Sample(as_kinds(features, kinds), labels, kinds, found)
+    rows = as_kinds(features, kinds)
+    refuse_infinite(rows, table.path)
+    return Sample(rows, labels, kinds, found)
 
 
 def read_test_sample(table: TableFile, target: str, like: Sample) -> Sample:
@@ -189,4 +192,6 @@ def _numbers(y: "pl.Series", path: Path) -> Any:
             f"{path}: the target {y.name!r} holds {y.dtype}, not numbers: give --task "
             "classification, or turn it into numbers"
         )
-    return y.cast(import_polars().Float64).to_numpy()
+    numbers = y.cast(import_polars().Float64)
+    refuse_infinite(numbers.to_frame(), path)
+    return numbers.to_numpy()

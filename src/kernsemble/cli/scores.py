@@ -6,7 +6,7 @@ import numpy as np
 
 from kernsemble._typing import Array, FloatArray
 
-__all__ = ["Score", "fold_score", "test_scores"]
+__all__ = ["Score", "fold_score", "scores_on"]
 
 LEVEL = 0.95
 N_RESAMPLES = 500
@@ -43,7 +43,7 @@ def fold_score(name: str, scores: FloatArray, most: float = 1.0) -> Score:
     return Score(name, mean, float(mean - width), float(min(mean + width, max(most, mean))))
 
 
-def test_scores(model: Any, X: Any, y: Array, is_classifier: bool, seed: int) -> list[Score]:
+def scores_on(model: Any, X: Any, y: Array, is_classifier: bool, seed: int) -> list[Score]:
     """Return the scores of a fitted model on rows that it does not know."""
     predicted = model.predict(X)
     if is_classifier:

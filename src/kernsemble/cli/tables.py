@@ -19,7 +19,25 @@ from kernsemble.cli.console import CommandError, one_line
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["MISSING", "Kind", "TableFile", "as_features", "as_kinds", "kinds_of"]
+__all__ = [
+    "MISSING",
+    "Kind",
+    "TableFile",
+    "as_features",
+    "as_kinds",
+    "import_polars",
+    "kinds_of",
+    "refuse_infinite",
+]
+    "MISSING",
+    "Kind",
+    "TableFile",
+    "as_features",
+    "as_kinds",
+    "import_polars",
+    "kinds_of",
+    "refuse_infinite",
+]
 
 Kind: TypeAlias = Literal["number", "category"]
 
@@ -226,4 +244,17 @@ def as_features(
                 "turn it into numbers"
             )
         columns.append(column.cast(pl.Float64))
-    return pl.DataFrame(columns) if columns else pl.DataFrame()
+    found = pl.DataFrame(columns)
+    refuse_infinite(found, path, first_row)
+    return found
+
+
+def refuse_infinite(frame: "pl.DataFrame", path: Path, first_row: int = 1) -> None:
+    """Refuse numbers that are not finite; missing ones may be NaN."""
+    for column in frame:
+        if column.dtype.is_float() and column.is_infinite().any():
+            place = int(column.is_infinite().fill_null(False).arg_max())  # type: ignore[arg-type]
+            raise CommandError(
+                f"{path}: column {column.name!r} is infinite in row {first_row + place}: give a "
+                "finite number, or leave it empty if it is missing"
+            )
