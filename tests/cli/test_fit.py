@@ -149,7 +149,7 @@ def broken_tables():
     yield (
         "infinite",
         b"x,y\n" + b"1,a\ninf,b\n" * 9,
-        "column 'x' is infinite in row 2",
+        "'x' is infinite in row 2",
         "finite number",
     )
 
@@ -190,7 +190,7 @@ def test_wrong_files_are_refused(refused, folder, tmp_path):
         (("--task", "ranking"), "classification, regression"),
         (("--scaling", "z"), "range, rank, distinct"),
         (("--loss", "absolute"), "hinge"),
-        (("--scoring", "acuracy"), "did you mean accuracy?"),
+        (("--scoring", "accurac"), "did you mean accuracy?"),
         (("--folds", "1"), "equal to 2"),
         (("--colour", "1"), "No such option"),
     ],

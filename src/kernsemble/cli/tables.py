@@ -29,15 +29,6 @@ __all__ = [
     "kinds_of",
     "refuse_infinite",
 ]
-    "MISSING",
-    "Kind",
-    "TableFile",
-    "as_features",
-    "as_kinds",
-    "import_polars",
-    "kinds_of",
-    "refuse_infinite",
-]
 
 Kind: TypeAlias = Literal["number", "category"]
 
