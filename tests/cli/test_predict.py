@@ -4,6 +4,7 @@ import json
 import zipfile
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -138,6 +139,9 @@ def wrong_models(folder, place):
     foreign = LogisticRegression().fit(pl.DataFrame({"a": [0.0, 1.0]}), [0, 1])
     foreign.spoilt_ = Foreign()
     yield save(foreign, place / "foreign.skops"), "not known to be harmless"
+    coded = pd.DataFrame({"a": pd.Categorical([1, 2, 1, 2])})
+    coded = InfiniteEnsembleClassifier().fit(coded, [0, 1, 0, 1])
+    yield save(coded, place / "coded.skops"), "categories that are not text"
     yield place / "none.skops", "no such file"
     yield place, "is not a file"
 

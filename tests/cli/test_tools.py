@@ -1,11 +1,11 @@
 """``explain``, ``select``, ``rare`` and ``--report``, where the library has these parts."""
 
 import json
-from importlib import import_module
 
 import numpy as np
 import polars as pl
 import pytest
+from cases import has_part
 from numpy.testing import assert_allclose
 
 from kernsemble import load
@@ -15,11 +15,8 @@ from kernsemble.datasets import make_sparse_sum, make_threenorm
 
 def needs(module, name):
     """Return a mark that skips where a part of the library is not there."""
-    try:
-        is_there = hasattr(import_module(f"kernsemble.{module}"), name)
-    except ImportError:
-        is_there = False
-    return pytest.mark.skipif(not is_there, reason=f"kernsemble.{module}.{name} is not there")
+    reason = f"kernsemble.{module}.{name} is not there"
+    return pytest.mark.skipif(not has_part(module, name), reason=reason)
 
 
 explains = needs("inspection", "EnsembleView")
@@ -137,7 +134,7 @@ def test_a_report_that_fails_leaves_no_model(refused, monkeypatch, folder, tmp_p
     assert "give two names" in refused(*words, "--out", out, "--report", out)
 
 
-@pytest.mark.skipif("not reports.args[0]", reason="reports can be written")
+@pytest.mark.skipif(has_part("report", "write_report"), reason="reports can be written")
 def test_a_report_that_cannot_be_written_is_refused_before_the_fit(refused, folder, tmp_path):
     words = "fit", folder / "train_numbers.csv", "-t", "label", "-o", tmp_path / "m.skops"
     assert "--report" in refused(*words, "--report", tmp_path / "r.html")

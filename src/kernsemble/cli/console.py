@@ -53,7 +53,7 @@ def show_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]])
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", title_style="bold")
+    table = Table(box=box.SIMPLE_HEAD)
     for name in header:
         table.add_column(name, overflow="fold")
     for row in rows:
@@ -61,6 +61,7 @@ def show_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]])
     console = Console(file=sys.stdout)
     if not console.is_terminal:
         console = Console(file=sys.stdout, width=160)
+    console.print(Text(title, style="bold"))
     console.print(table)
 
 
@@ -69,6 +70,8 @@ def heard_warnings() -> Iterator[None]:
     """Say warnings as notes, each once."""
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
+        for kind in (DeprecationWarning, PendingDeprecationWarning, ResourceWarning):
+            warnings.simplefilter("ignore", kind)  # for those who write programs
         try:
             yield
         finally:

@@ -30,11 +30,12 @@ def explain(
 
     from kernsemble.cli.models import load_model
 
-    views = _views(model, load_model(model))
+    fitted = load_model(model)
+    views = _views(model, fitted)
     if data is None or row is None:
         _tell_importances(views, json)
     else:
-        _tell_row(views, _row(model, data, row), row, json)
+        _tell_row(views, _row(fitted, model, data, row), row, json)
 
 
 def _views(path: Path, model: Any) -> dict[str, Any]:
@@ -46,10 +47,10 @@ def _views(path: Path, model: Any) -> dict[str, Any]:
         raise CommandError(f"{path}: this model cannot be explained ({error})") from error
 
 
-def _row(model: Path, data: Path, row: int) -> Any:
-    from kernsemble.cli.models import load_model, training_table
+def _row(fitted: Any, model: Path, data: Path, row: int) -> Any:
+    from kernsemble.cli.models import training_table
 
-    known = training_table(load_model(model), model)
+    known = training_table(fitted, model)
     source = TableFile(data, known.missing)
     absent = [name for name in known.columns if name not in source.columns]
     if absent:
@@ -107,9 +108,9 @@ def _tell_row(views: dict[str, Any], X: Any, row: int, json: bool) -> None:
             ],
         )
         rest = sum(amount for _, amount in contributions[MOST_SHOWN:])
-        others = f" + {rest:+.4f} (other columns)" if len(contributions) > MOST_SHOWN else ""
+        others = f" {rest:+.4f} (other columns)" if len(contributions) > MOST_SHOWN else ""
         shown = sum(amount for _, amount in contributions[:MOST_SHOWN])
         say(
-            f"{each.intercept:+.4f} (intercept) + {shown:+.4f} (columns above){others} "
-            f"= {float(each.values[0]):+.4f}, the decision value"
+            f"{each.intercept:.4f} (intercept) {shown:+.4f} (columns above){others} "
+            f"= {float(each.values[0]):.4f}, the decision value"
         )

@@ -50,8 +50,14 @@ def training_table(model: Any, path: Path) -> TrainingTable:
             "kernsemble fit"
         )
     table = getattr(model, "mixed_table_", None)
-    is_category = [False] * len(names) if table is None else table.is_category
-    kinds: tuple[Kind, ...] = tuple("category" if each else "number" for each in is_category)
+    categories = [None] * len(names) if table is None else table.categories
+    for name, known in zip(names, categories, strict=True):
+        if any(not isinstance(each, str | None) for each in known or ()):
+            raise CommandError(
+                f"{path} holds a model whose column {name!r} has categories that are not text, "
+                "which files cannot tell from text: fit it to text, or by kernsemble fit"
+            )
+    kinds: tuple[Kind, ...] = tuple("number" if each is None else "category" for each in categories)
     return TrainingTable(tuple(map(str, names)), kinds)
 
 

@@ -77,7 +77,7 @@ class TableFile:
         with _polars_errors(self.path):
             return self._scan().collect_schema().names()
 
-    @property
+    @cached_property
     def _header(self) -> tuple[list[str], str]:
         """The names in the first line, and what separates them."""
         is_packed = self.path.name.lower().endswith(".gz")
