@@ -1,11 +1,13 @@
 """All commands together: help, errors that should not happen, and what is imported when."""
 
+import signal
 import subprocess
 import sys
 import warnings
 
 import pytest
 
+from kernsemble import __main__ as script
 from kernsemble.cli import app as commands, demo
 
 
@@ -75,3 +77,39 @@ def test_exit_codes_are_documented(run):
     assert (
         "0 done, {} failed, {} wrong usage, {} interrupted".format(*codes) in run("--help").stdout
     )
+
+
+@pytest.fixture
+def typed(monkeypatch):
+    """Return what runs the console script with some words."""
+
+    def run_script(*words):
+        monkeypatch.setattr(sys, "argv", ["kernsemble", *words])
+        monkeypatch.setattr(signal, "signal", lambda *_: None)
+        with pytest.raises(SystemExit) as ended:
+            script.main()
+        return ended.value.code
+
+    return run_script
+
+
+def test_the_console_script(typed, capsys, monkeypatch):
+    assert typed("--version") == 0
+    assert capsys.readouterr().out.startswith("kernsemble 0.")
+    with pytest.raises(SystemExit, match="143"):
+        script._terminate(signal.SIGTERM, None)
+
+    def interrupt(**_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(commands, "app", interrupt)
+    assert typed() == 130
+
+
+def test_the_console_script_without_its_extra(typed, monkeypatch):
+    monkeypatch.delitem(sys.modules, "kernsemble.cli.app")
+    monkeypatch.setitem(sys.modules, "typer", None)
+    assert "pip install 'kernsemble[cli]'" in typed("--version")
+    monkeypatch.setitem(sys.modules, "kernsemble.cli.app", None)
+    with pytest.raises(ModuleNotFoundError):
+        script.main()

@@ -1,6 +1,7 @@
 """The command line as a user has it: a process, its exit codes, and interrupts."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -11,13 +12,14 @@ import pytest
 import kernsemble
 
 COMMAND = [sys.executable, "-m", "kernsemble"]
+COMPILED = {name: value for name, value in os.environ.items() if name != "NUMBA_DISABLE_JIT"}
 SIGNALS = {signal.SIGINT: 130, signal.SIGTERM: 143}
 
 
-def typed(*words, **settings):
+def typed(*words):
     """Return how a command ended that was typed."""
     command = [*COMMAND, *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, **settings)
+    return subprocess.run(command, capture_output=True, text=True, env=COMPILED)
 
 
 def test_fit_predict_and_what_is_left(folder, tmp_path):
@@ -51,11 +53,17 @@ def test_an_interrupted_fit_leaves_nothing(tmp_path, sent):
     table.write_text("\n".join(["a,b,y", *lines]))
     words = "fit", table, "-t", "y", "-o", tmp_path / "m.skops", "--folds", 20, "--progress"
     with subprocess.Popen(
-        [*COMMAND, *map(str, words)], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [*COMMAND, *map(str, words)],
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=COMPILED,
     ) as process:
         seen = ""
         while "choosing" not in seen:
-            seen += process.stderr.read(1)
+            letter = process.stderr.read(1)
+            assert letter, seen
+            seen += letter
         process.send_signal(sent)
         rest = process.communicate(timeout=120)[1]
     assert process.returncode == SIGNALS[sent], rest

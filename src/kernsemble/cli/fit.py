@@ -25,7 +25,7 @@ from kernsemble.cli.options import (
 )
 from kernsemble.cli.outputs import check_output, whole_file
 from kernsemble.cli.parts import part
-from kernsemble.cli.progress import follow
+from kernsemble.cli.progress import follow, working
 from kernsemble.cli.tables import TableFile
 
 if TYPE_CHECKING:
@@ -124,9 +124,10 @@ def fit(  # noqa: PLR0913, PLR0917 (options, given by name)
     start, words = time.perf_counter(), all_missing(missing)
     train_file, test_file = TableFile(train, words), test and TableFile(test, words)
     asked = None if task == "auto" else task
-    sample = read_sample(train_file, target, tuple(drop or ()), asked, max_rows, seed)  # type: ignore[arg-type]
-    _check_choice("--loss", loss, LOSSES[sample.task])
-    apart = test_file and read_test_sample(test_file, target, sample)
+    with working("reading", progress):
+        sample = read_sample(train_file, target, tuple(drop or ()), asked, max_rows, seed)  # type: ignore[arg-type]
+        _check_choice("--loss", loss, LOSSES[sample.task])
+        apart = test_file and read_test_sample(test_file, target, sample)
     contest = Contest(kernels, scaling, solver, loss, folds, scoring, seed)
     model = contest.estimator(sample)
     if not json:

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from threading import Lock
 from typing import Any
 
-__all__ = ["FitProgress", "ShownTask", "bars", "follow"]
+__all__ = ["FitProgress", "ShownTask", "bars", "follow", "working"]
 
 NAMES = {"selection": "choosing kernel and C", "refit": "fitting to all rows", "fit": "fitting"}
 
@@ -40,7 +40,9 @@ def bars(wanted: bool | None) -> Iterator[Any]:
 
     console = Console(file=sys.stderr, force_terminal=True if wanted else None)
     columns = TextColumn("{task.description}"), BarColumn(), TaskProgressColumn()
-    with Progress(*columns, TimeElapsedColumn(), console=console) as progress:
+    with Progress(
+        *columns, TimeElapsedColumn(), console=console, redirect_stdout=False
+    ) as progress:
         yield progress
 
 
@@ -54,6 +56,7 @@ class FitProgress:
 
     def __init__(self, progress: Any) -> None:
         self._progress, self._lock = progress, Lock()
+        self._before = ShownTask(progress, "preparing the rows", None)
         self._shown: dict[tuple[Any, ...], ShownTask] = {}
         self._told: dict[tuple[Any, ...], float] = {}  # of every part, what its own parts told
 
@@ -65,6 +68,7 @@ class FitProgress:
 
     def on_fit_task_begin(self, estimator: Any, context: Any) -> None:  # noqa: ARG002
         """Show a main part that begins."""
+        self._before.finish()
         path = _path(context)
         if len(path) == 2 and context.max_subtasks != 0:
             with self._lock:
@@ -108,6 +112,15 @@ def _path(context: Any) -> tuple[Any, ...]:
         places.append(context.task_id)
         context = context.parent
     return tuple(reversed(places))
+
+
+@contextmanager
+def working(name: str, wanted: bool | None) -> Iterator[None]:
+    """Show that work is going on of which nobody knows how far it is."""
+    with bars(wanted) as progress:
+        task = ShownTask(progress, name, None)
+        yield
+        task.finish()
 
 
 @contextmanager
