@@ -5,6 +5,7 @@ import json
 import shutil
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 from numpy.testing import assert_array_equal
@@ -207,6 +208,31 @@ def test_tasks_that_do_not_suit_the_target(refused, folder, tmp_path):
     assert "is the target" in refused(*words, "label", "--drop", "label")
     line = refused(*words, "level", "--loss", "hinge", code=2)
     assert "epsilon_insensitive" in line
+
+
+def test_what_the_library_refuses_is_told_with_the_file(refused, folder, tmp_path):
+    words = (
+        "fit",
+        folder / "train.csv",
+        "-t",
+        "label",
+        "--drop",
+        "level",
+        "-o",
+        tmp_path / "m.skops",
+    )
+    line = refused(*words, "--kernel", "perceptron", "--json")
+    assert "train.csv cannot be fitted: column 'b' of X has missing values" in line
+    assert "--scoring r2" in refused(*words, "--scoring", "r2", "--json")
+
+
+def test_a_column_without_a_name_is_left_out(run, folder, tmp_path):
+    table = tmp_path / "t.csv"
+    pd.read_csv(folder / "train_numbers.csv").to_csv(table)  # with row numbers
+    words = "fit", table, "-t", "label", *QUICK, "-o", tmp_path / "m.skops", "--json"
+    result = run(*words)
+    assert json.loads(result.stdout)["columns"] == {"a": "number", "c": "number"}
+    assert "a column without a name" in result.stderr
 
 
 def test_text_that_names_rows_is_noted(run, tmp_path):

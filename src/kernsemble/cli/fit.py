@@ -132,8 +132,12 @@ def fit(  # noqa: PLR0913, PLR0917 (options, given by name)
     model = contest.estimator(sample)
     if not json:
         _tell_sample(sample, train, target, is_inferred=asked is None)
-    with follow(model, progress):
-        model.fit(sample.X, sample.y)
+    try:
+        with follow(model, progress):
+            model.fit(sample.X, sample.y)
+    except ValueError as error:
+        asked_for = f" with --scoring {scoring}" if scoring else ""
+        raise CommandError(f"{train} cannot be fitted{asked_for}: {error}") from error
     is_classifier = sample.task == "classification"
     metric = scoring or ("accuracy" if is_classifier else "r2")
     board = leaderboard(model, metric, sample.n_rows)

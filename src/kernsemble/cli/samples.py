@@ -72,7 +72,10 @@ def read_sample(
     if max_rows is not None and frame.height > max_rows:
         note(f"fitted to {max_rows:,} of {frame.height:,} rows, drawn at random (--max-rows)")
         frame = frame.sample(max_rows, seed=seed, shuffle=True)
-    features = frame.drop(target, *drop)
+    nameless = [name for name in frame.columns if not name.strip() and name != target]
+    if nameless:
+        note(f"{table.path}: a column without a name, as of row numbers, is left out")
+    features = frame.drop(target, *drop, *nameless)
     if features.width == 0:
         raise CommandError(f"{table.path} has no columns besides the target: give some to learn")
     kinds = kinds_of(features, table.path)

@@ -7,6 +7,7 @@ first rows look like.
 
 import csv
 import gzip
+import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -90,7 +91,7 @@ class TableFile:
                 names = next(csv.reader(file, delimiter=separator), [])
         except UnicodeDecodeError as error:
             raise _not_utf8(self.path) from error
-        except (OSError, EOFError) as error:
+        except (OSError, EOFError, zlib.error) as error:
             raise CommandError(f"{self.path} cannot be read ({one_line(error)})") from error
         except csv.Error as error:
             raise CommandError(
