@@ -117,13 +117,17 @@ def test_a_rare_class_must_be_one(refused, folder):
 def test_a_report_is_written_beside_the_model(run, folder, tmp_path):
     out, report = tmp_path / "m.skops", tmp_path / "r.html"
     words = "fit", folder / "train_numbers.csv", "-t", "label", "-k", "stump", "--folds", 2
-    result = run(*words, "--out", out, "--report", report)
+    tested = "--test", folder / "new_numbers.csv"
+    result = run(*words, *tested, "--out", out, "--report", report)
     assert result.exit_code == 0, result.output
-    assert "<html" in report.read_text(encoding="utf-8")
+    page = report.read_text(encoding="utf-8")
+    assert "<html" in page
+    assert "label of train_numbers.csv" in page
+    assert {path.name for path in tmp_path.iterdir()} == {"m.skops", "r.html"}
 
 
 def test_a_report_that_fails_leaves_no_model(refused, monkeypatch, folder, tmp_path):
-    def fail(model, path, X, y):
+    def fail(model, path, **about):
         path.write_text("half a page")
         raise ValueError("no ink")
 

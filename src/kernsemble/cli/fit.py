@@ -122,12 +122,13 @@ def fit(  # noqa: PLR0913, PLR0917 (options, given by name)
     from kernsemble.cli.scores import scores_on
 
     start, words = time.perf_counter(), all_missing(missing)
-    train_file, test_file = TableFile(train, words), test and TableFile(test, words)
+    train_file = TableFile(train, words)
+    test_file = None if test is None else TableFile(test, words)
     asked = None if task == "auto" else task
     with working("reading", progress):
         sample = read_sample(train_file, target, tuple(drop or ()), asked, max_rows, seed)  # type: ignore[arg-type]
         _check_choice("--loss", loss, LOSSES[sample.task])
-        apart = test_file and read_test_sample(test_file, target, sample)
+        apart = None if test_file is None else read_test_sample(test_file, target, sample)
     contest = Contest(kernels, scaling, solver, loss, folds, scoring, seed)
     model = contest.estimator(sample)
     if not json:
@@ -143,7 +144,8 @@ def fit(  # noqa: PLR0913, PLR0917 (options, given by name)
     board = leaderboard(model, metric, sample.n_rows)
     tests = scores_on(model, apart.X, apart.y, is_classifier, seed) if apart else []
     TrainingTable.of(sample.kinds, target, words).of_model(model)
-    _write(model, sample, out, report)
+    about = _about(sample, apart, board, f"{target} of {train.name}") if report else {}
+    _write(model, out, report, about)
     fitted = Fitted(sample, model, board, tests, out, report, time.perf_counter() - start)
     if json:
         answer(_as_object(fitted, target))
@@ -195,15 +197,37 @@ def _report_writer() -> Any:
     return part("report", "write_report", "writing --report", remedy)
 
 
-def _write(model: Any, sample: "Sample", out: Path, report: Path | None) -> None:
+def _about(
+    sample: "Sample", apart: "Sample | None", board: "list[Contender]", title: str
+) -> dict[str, Any]:
+    """Return what a page tells besides the model."""
+    return {
+        "X": sample.X,
+        "y": sample.y,
+        "X_test": None if apart is None else apart.X,
+        "y_test": None if apart is None else apart.y,
+        "title": title,
+        "leaderboard": [
+            {
+                "kernel": _short(each.kernel),
+                "scaling": each.scaling,
+                "C": f"{each.C:.3g}",
+                f"{each.score.name} (95 % interval)": str(each.score),
+                "rows": f"{each.n_rows:,}",
+            }
+            for each in board[:MOST_SHOWN]
+        ],
+    }
+
+
+def _write(model: Any, out: Path, report: Path | None, about: dict[str, Any]) -> None:
     """Write all files, or none of them."""
     from kernsemble.persistence import save
 
     with ExitStack() as files:
         save(model, files.enter_context(whole_file(out)))
         if report is not None:
-            place = files.enter_context(whole_file(report))
-            _report_writer()(model, place, sample.X, sample.y)
+            _report_writer()(model, files.enter_context(whole_file(report)), **about)
 
 
 def _tell_sample(sample: "Sample", path: Path, target: str, is_inferred: bool) -> None:
