@@ -1,0 +1,30 @@
+"""The command line: ``kernsemble`` or ``python -m kernsemble``."""
+
+import signal
+import sys
+
+
+def _terminate(number: int, _frame: object) -> None:
+    raise SystemExit(128 + number)  # unwinds, so that unfinished files are removed
+
+
+def main() -> None:
+    """Run the command that was typed."""
+    try:
+        signal.signal(signal.SIGTERM, _terminate)
+        from kernsemble.cli.app import app
+
+        app(prog_name="kernsemble")
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in ("typer", "rich"):
+            raise
+        sys.exit(
+            f"kernsemble: error: the command line needs {error.name}, which is not installed: "
+            "pip install 'kernsemble[cli]'"
+        )
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,115 @@
+"""All commands together: help, errors that should not happen, and what is imported when."""
+
+import signal
+import subprocess
+import sys
+import warnings
+
+import pytest
+
+from kernsemble import __main__ as script
+from kernsemble.cli import app as commands, demo
+
+
+@pytest.mark.parametrize("words", [(), ("--help",), ("fit", "--help"), ("predict", "--help")])
+def test_help(run, words):
+    result = run(*words)
+    assert result.exit_code == 0
+    assert "Usage: " in result.stdout
+
+
+def test_commands_that_are_not(refused):
+    assert "No such command 'fti'" in refused("fti", code=2)
+    assert "TABLE" in refused("fit", code=2)
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "line"),
+    [
+        (ValueError("C = 0:\n give more"), 1, "error: C = 0: give more"),
+        (MemoryError(), 1, "error: MemoryError"),
+        (ZeroDivisionError("x"), 1, "ZeroDivisionError: x; this should not happen"),
+        (KeyboardInterrupt(), 130, "error: interrupted: nothing was written"),
+        (SystemExit(3), 3, ""),
+    ],
+    ids=lambda case: type(case).__name__,
+)
+def test_whatever_happens_is_told_in_one_line(run, monkeypatch, error, code, line):
+    def fail(*_, **__):
+        raise error
+
+    monkeypatch.setattr(demo.runpy, "run_path", fail)
+    result = run("demo")
+    assert result.exit_code == code
+    assert line in result.stderr
+    assert "Traceback" not in result.stderr
+    assert result.stderr.count("\n") <= 1
+    if line and code == 1:
+        assert "Traceback" in run("demo", "--debug").stderr
+
+
+def test_warnings_are_notes(run, monkeypatch):
+    def warn(*_, **__):
+        for _ in range(2):
+            warnings.warn("mind\nthe gap", stacklevel=1)
+
+    monkeypatch.setattr(demo.runpy, "run_path", warn)
+    assert run("demo").stderr == "kernsemble: note: mind the gap\n"
+
+
+def test_the_demo_needs_its_script(refused, monkeypatch, tmp_path):
+    monkeypatch.setattr(demo, "SCRIPT", tmp_path / "demo.py")
+    assert "make demo" in refused("demo")
+
+
+def test_commands_are_listed_without_numeric_libraries():
+    heavy = "{'numba', 'sklearn', 'scipy', 'polars', 'numpy'}"
+    code = (
+        "import sys, kernsemble.cli.app\n"
+        f"sys.exit(' '.join(sorted({heavy} & set(sys.modules))) or None)"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+
+
+def test_exit_codes_are_documented(run):
+    codes = commands.FAILURE, commands.USAGE, commands.INTERRUPTED
+    assert (
+        "0 done, {} failed, {} wrong usage, {} interrupted".format(*codes) in run("--help").stdout
+    )
+
+
+@pytest.fixture
+def typed(monkeypatch):
+    """Return what runs the console script with some words."""
+
+    def run_script(*words):
+        monkeypatch.setattr(sys, "argv", ["kernsemble", *words])
+        monkeypatch.setattr(signal, "signal", lambda *_: None)
+        with pytest.raises(SystemExit) as ended:
+            script.main()
+        return ended.value.code
+
+    return run_script
+
+
+def test_the_console_script(typed, capsys, monkeypatch):
+    assert typed("--version") == 0
+    assert capsys.readouterr().out.startswith("kernsemble 0.")
+    with pytest.raises(SystemExit, match="143"):
+        script._terminate(signal.SIGTERM, None)
+
+    def interrupt(**_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(commands, "app", interrupt)
+    assert typed() == 130
+
+
+def test_the_console_script_without_its_extra(typed, monkeypatch):
+    monkeypatch.delitem(sys.modules, "kernsemble.cli.app")
+    monkeypatch.setitem(sys.modules, "typer", None)
+    assert "pip install 'kernsemble[cli]'" in typed("--version")
+    monkeypatch.setitem(sys.modules, "kernsemble.cli.app", None)
+    with pytest.raises(ModuleNotFoundError):
+        script.main()

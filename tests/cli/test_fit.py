@@ -1,0 +1,253 @@
+"""``kernsemble fit``: what it tells, what it writes, and what it refuses."""
+
+import gzip
+import json
+import shutil
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from numpy.testing import assert_array_equal
+
+from kernsemble import load
+from kernsemble.datasets import make_threenorm
+
+QUICK = ("--kernel", "stump", "--scaling", "range", "--folds", "2")
+
+
+def numbers_csv(path, n=80, seed=0):
+    X, y = make_threenorm(n, random_state=seed)
+    table = pl.DataFrame({f"x{d}": X[:, d] for d in range(3)})
+    table.with_columns(pl.Series("y", y)).write_csv(path)
+    return path
+
+
+@pytest.mark.large
+def test_auto_lets_kernels_race_on_numbers(run, tmp_path):
+    train, out = numbers_csv(tmp_path / "train.csv"), tmp_path / "m.skops"
+    test = numbers_csv(tmp_path / "test.csv", seed=1)
+    result = run("fit", train, "--target", "y", "--test", test, "--out", out, "--json")
+    assert result.exit_code == 0, result.output
+    told = json.loads(result.stdout)
+    kernels = {each["kernel"].partition("(")[0] for each in told["leaderboard"]}
+    assert kernels == {"Stump", "Perceptron", "Laplacian", "Exponential"}
+    assert told["classes"] == [-1, 1]
+    best, model = told["leaderboard"][0], load(out)
+    assert best["score"]["low"] < best["score"]["value"] < best["score"]["high"]
+    assert best["score"]["value"] == pytest.approx(model.best_score_)
+    assert str(model.best_params_["kernel"]) == best["kernel"]
+    accuracy, area = told["test"]
+    frame = pl.read_csv(test)
+    assert accuracy["value"] == pytest.approx(model.score(frame.drop("y"), frame["y"].to_numpy()))
+    assert area["name"] == "roc_auc"
+
+
+def test_the_leaderboard_orders_what_contended(run, folder, tmp_path):
+    words = "fit", folder / "train.csv", "-t", "label", "--drop", "level", "--folds", "2"
+    kernels = "--kernel", "stump,middle-stump", "--scaling", "rank", "--json"
+    result = run(*words, *kernels, "-o", tmp_path / "m.skops")
+    assert result.exit_code == 0, result.output
+    board = json.loads(result.stdout)["leaderboard"]
+    assert {each["kernel"] for each in board} == {"stump", "middle-stump"}
+    means = [each["score"]["value"] for each in board]
+    assert means == sorted(means, reverse=True)
+
+
+def test_a_report_for_people(run, folder, tmp_path):
+    words = "fit", folder / "train.csv", "-t", "level", "--drop", "label", *QUICK
+    result = run(*words, "-o", tmp_path / "m.skops", "--test", folder / "new.csv", "--progress")
+    assert result.exit_code == 0, result.output
+    for part in ("150 rows", "regression (inferred", "Leaderboard, 2 folds", "stump", "test: r2"):
+        assert part in result.stdout
+    assert "choosing kernel and C" in result.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["m.skops"]
+
+
+def test_a_model_file_is_an_estimator_that_python_can_use(folder):
+    model, new = load(folder / "classes.skops"), pl.read_parquet(folder / "new.parquet")
+    assert list(model.feature_names_in_) == ["a", "b", "colour", "flag"]
+    assert model.training_table_.target == "label"
+    assert model.training_table_.kinds == ("number", "number", "category", "number")
+    share = model.score(new.select(model.feature_names_in_.tolist()), new["label"].to_numpy())
+    assert share > 0.7
+
+
+@pytest.mark.parametrize(
+    ("values", "options", "task"),
+    [
+        (["1", "2"], (), "classification"),
+        (["1.0", "2.0"], (), "classification"),
+        (["true", "false"], (), "classification"),
+        (["yes", "no"], (), "classification"),
+        ([str(k) for k in range(20)], (), "regression"),
+        (["1.5", "2"], (), "regression"),
+        (["1", "2"], ("--task", "regression"), "regression"),
+    ],
+)
+def test_the_task_is_inferred_or_told(run, tmp_path, values, options, task):
+    lines = [f"{k % 7},{values[k % len(values)]}" for k in range(40)]
+    table = tmp_path / "t.csv"
+    table.write_text("\n".join(["x,y", *lines]))
+    result = run("fit", table, "-t", "y", *QUICK, *options, "--json", "-o", tmp_path / "m.skops")
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["task"] == task
+
+
+def test_other_separators_words_for_nothing_and_packed_files(run, tmp_path):
+    rows = [f"{k};{'?' if k % 5 == 0 else k % 3};{'uv'[k % 2]}" for k in range(40)]
+    table = tmp_path / "t.csv.gz"
+    with gzip.open(table, "wt", encoding="utf-8-sig") as file:
+        file.write("\n".join(["x;z;y", *rows]))
+    words = "fit", table, "-t", "y", *QUICK, "--missing", "?", "--json", "-o", tmp_path / "m.skops"
+    result = run(*words)
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["columns"] == {"x": "number", "z": "number"}
+
+
+def test_rows_can_be_drawn_and_seeds_repeat(run, folder, tmp_path):
+    words = "fit", folder / "train.csv", "-t", "label", "--drop", "level", *QUICK, "--max-rows", 60
+    for name in ("one", "two"):
+        result = run(*words, "--seed", 3, "-o", tmp_path / f"{name}.skops", "--json")
+        assert json.loads(result.stdout)["rows"] == 60
+    one, two = (load(tmp_path / f"{name}.skops") for name in ("one", "two"))
+    new = pl.read_parquet(folder / "new.parquet").select(one.feature_names_in_.tolist())
+    assert_array_equal(one.decision_function(new), two.decision_function(new))
+
+
+def test_existing_files_are_replaced_only_by_force(run, refused, tmp_path):
+    train = numbers_csv(tmp_path / "train.csv")
+    out = tmp_path / "m.skops"
+    out.write_text("precious")
+    words = "fit", train, "-t", "y", *QUICK, "-o", out
+    assert "exists: give another name, or --force" in refused(*words)
+    assert run(*words, "--force").exit_code == 0
+    assert out.read_bytes()[:2] == b"PK"
+    assert "is read by this command" in refused("fit", train, "-t", "y", "-o", train, "--force")
+
+
+def broken_tables():
+    """Yield what is wrong, how the file reads, and what the error must say."""
+    yield "missing target", b"x,why\n1,2\n", "--target 'y'", "there are 'x', 'why'"
+    yield "empty", b"", "is empty", "header and rows"
+    yield "blank", b"\n\n", "first line is empty", "name the columns"
+    yield "no rows", b"x,y\n", "no rows", "t.csv"
+    yield "one class", b"x,y\n1,a\n2,a\n3,a\n", "one class only, a", "two or more"
+    yield "not UTF-8", "x,y\n1,café\n2,b\n".encode("latin-1"), "not in UTF-8", "iconv"
+    yield "header not UTF-8", "é,y\n1,2\n".encode("latin-1"), "not in UTF-8", "iconv"
+    yield "duplicate columns", b"x,x,y\n1,2,3\n", "several columns named 'x'", "rename"
+    yield "ragged", b"x,y\n1,a\n2,b,c\n", "cannot be read as CSV", "more fields"
+    yield "binary", b"x,y\0\x01\n", "is not text", "CSV"
+    yield "dates", b"x,y\n2020-01-01,1\n2020-01-02,2\n", "dates or times", "--drop 'x'"
+    yield (
+        "missing labels",
+        b"x,y\n1,a\n2,\n3,b\n",
+        "missing in 1 of 3 rows, first in row 2",
+        "remove",
+    )
+    yield "target alone", b"y\na\nb\n", "no columns besides the target", "give some"
+    yield "rare class", b"x,y\n" + b"1,a\n" * 9 + b"2,b\n" * 3, "class b has 3 rows", "--folds 3"
+    yield (
+        "infinite",
+        b"x,y\n" + b"1,a\ninf,b\n" * 9,
+        "'x' is infinite in row 2",
+        "finite number",
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "parts"),
+    [pytest.param(content, parts, id=name) for name, content, *parts in broken_tables()],
+)
+def test_broken_tables_are_refused_in_one_line(refused, tmp_path, content, parts):
+    table = tmp_path / "t.csv"
+    table.write_bytes(content)
+    line = refused("fit", table, "--target", "y", "--out", tmp_path / "m.skops")
+    for part in parts:
+        assert part in line
+
+
+def test_wrong_files_are_refused(refused, folder, tmp_path):
+    words = "--target", "y", "--out", tmp_path / "m.skops"
+    assert "no such file" in refused("fit", tmp_path / "nothing.csv", *words)
+    assert "is not a file" in refused("fit", tmp_path, *words)
+    assert "must end in .csv" in refused("fit", folder / "classes.skops", *words)
+    fake = tmp_path / "fake.parquet"
+    shutil.copy(folder / "train.csv", fake)
+    assert "cannot be read as Parquet" in refused("fit", fake, *words)
+    packed = tmp_path / "fake.csv.gz"
+    shutil.copy(folder / "train.csv", packed)
+    assert "cannot be read" in refused("fit", packed, *words)
+    words = "--target", "label", "--out", tmp_path / "none" / "m.skops"
+    assert "there is no folder" in refused("fit", folder / "train.csv", *words)
+
+
+@pytest.mark.parametrize(
+    ("options", "part"),
+    [
+        (("--kernel", "stmp"), "did you mean 'stump'"),
+        (("--kernel", "auto,stump"), "give it alone"),
+        (("--kernel", ","), "at least one name"),
+        (("--task", "ranking"), "classification, regression"),
+        (("--scaling", "z"), "range, rank, distinct"),
+        (("--loss", "absolute"), "hinge"),
+        (("--scoring", "accurac"), "did you mean accuracy?"),
+        (("--folds", "1"), "equal to 2"),
+        (("--colour", "1"), "No such option"),
+    ],
+)
+def test_wrong_options_are_usage_errors(refused, folder, tmp_path, options, part):
+    words = "fit", folder / "train.csv", "-t", "label", "-o", tmp_path / "m.skops"
+    assert part in refused(*words, *options, code=2)
+
+
+def test_tasks_that_do_not_suit_the_target(refused, folder, tmp_path):
+    words = "fit", folder / "train.csv", "-o", tmp_path / "m.skops", "-t"
+    assert "not numbers" in refused(*words, "label", "--task", "regression")
+    assert "not classes" in refused(*words, "level", "--task", "classification")
+    assert "is the target" in refused(*words, "label", "--drop", "label")
+    line = refused(*words, "level", "--loss", "hinge", code=2)
+    assert "epsilon_insensitive" in line
+
+
+def test_what_the_library_refuses_is_told_with_the_file(refused, folder, tmp_path):
+    words = (
+        "fit",
+        folder / "train.csv",
+        "-t",
+        "label",
+        "--drop",
+        "level",
+        "-o",
+        tmp_path / "m.skops",
+    )
+    line = refused(*words, "--kernel", "perceptron", "--json")
+    assert "train.csv cannot be fitted: column 'b' of X has missing values" in line
+    assert "--scoring r2" in refused(*words, "--scoring", "r2", "--json")
+
+
+def test_a_column_without_a_name_is_left_out(run, folder, tmp_path):
+    table = tmp_path / "t.csv"
+    pd.read_csv(folder / "train_numbers.csv").to_csv(table)  # with row numbers
+    words = "fit", table, "-t", "label", *QUICK, "-o", tmp_path / "m.skops", "--json"
+    result = run(*words)
+    assert json.loads(result.stdout)["columns"] == {"a": "number", "c": "number"}
+    assert "a column without a name" in result.stderr
+
+
+def test_text_that_names_rows_is_noted(run, tmp_path):
+    lines = [f"{k},name {k},{'uv'[k % 2]}" for k in range(120)]
+    table = tmp_path / "t.csv"
+    table.write_text("\n".join(["x,who,y", *lines]))
+    result = run("fit", table, "-t", "y", *QUICK, "-o", tmp_path / "m.skops")
+    assert "--drop 'who'" in result.stderr
+
+
+def test_classes_of_the_test_file_are_read_as_those_of_training(run, tmp_path):
+    train, test = tmp_path / "train.csv", tmp_path / "test.csv"
+    train.write_text("x,y\n" + "1,1\n2,x\n" * 20)
+    test.write_text("x,y\n1,1\n1,1\n")
+    words = "fit", train, "-t", "y", *QUICK, "--test", test, "-o", tmp_path / "m.skops", "--json"
+    accuracy = json.loads(run(*words).stdout)["test"][0]
+    assert accuracy["value"] == 1.0
+    assert np.isclose(accuracy["low"], 2.0 / (2.0 + 1.959964**2))  # Wilson's, of 2 among 2
