@@ -1,0 +1,386 @@
+"""Charts of a summary: Plotly figures without colours, which the page's theme gives."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from kernsemble.report.curves import CalibrationCurve, Curve
+from kernsemble.report.features import FeaturePicture
+from kernsemble.report.machines import ExplainedRow, MachineSummary
+from kernsemble.report.outcomes import Outcomes
+from kernsemble.report.charting import go, make_subplots
+from kernsemble.report.selection import SelectionCurve
+from kernsemble.report.summary import Summary
+
+MOST_IMPORTANCES = 20
+MOST_POINTS = 1_500
+LONGEST = 22  # characters of a label on an axis
+GREY = "#8a8a8a"  # visible on white and on black
+
+
+@dataclass(frozen=True, eq=False)
+class Chart:
+    """Figures of one kind, of which the reader sees one at a time.
+
+    Attributes
+    ----------
+    name : str
+        A word that names it on the page.
+    caption : str
+        What it shows, in a sentence.
+    figures : list
+        Plotly figures, the last choice changing first.
+    choices : dict
+        What the reader chooses by, each with its options; empty for one figure.
+    """
+
+    name: str
+    caption: str
+    figures: list[Any]
+    choices: dict[str, list[str]] = field(default_factory=dict)
+
+
+def charts(summary: Summary) -> dict[str, Chart]:
+    """Return the charts of a summary, by name."""
+    return {chart.name: chart for chart in _charts(summary)}
+
+
+def _charts(summary: Summary) -> Iterator[Chart]:
+    where = summary.outcomes.where
+    if summary.selection is not None:
+        curve = summary.selection
+        yield Chart(
+            "selection",
+            f"Cross-validated {curve.measure} against {curve.parameter}, bars of one standard "
+            f"error over {curve.n_folds} folds. The diamond is what was chosen.",
+            [selection_figure(curve)],
+        )
+    if summary.curves is not None:
+        yield Chart(
+            "roc",
+            f"ROC on the {where}: the share of a class that is found, against the share of others "
+            "taken for it.",
+            [area_figure(summary.curves.roc, "false alarms", "found", is_diagonal=True)],
+        )
+        yield Chart(
+            "precision",
+            f"Precision against recall on the {where}.",
+            [area_figure(summary.curves.precision_recall, "recall", "precision")],
+        )
+        if summary.curves.calibration:
+            yield Chart(
+                "calibration",
+                f"Calibration on the {where}: how often what was given a probability came true, "
+                "with 95 % Wilson intervals. On the dotted line probabilities are right.",
+                [calibration_figure(summary.curves.calibration)],
+            )
+    if not summary.is_classifier:
+        yield Chart(
+            "predictions",
+            f"Observed against predicted numbers on the {where}. On the dotted line both agree.",
+            [prediction_figure(summary.outcomes)],
+        )
+        yield Chart(
+            "residuals",
+            f"Residuals, observed less predicted, on the {where}.",
+            [residual_figure(summary.outcomes)],
+        )
+    yield Chart(
+        "importances",
+        f"The most important features: {summary.machines[0].importance_method}"
+        + (", mean over machines." if len(summary.machines) > 1 else "."),
+        [importance_figure(summary.importances)],
+    )
+    yield from _machine_charts(summary.machines)
+
+
+def _machine_charts(machines: list[MachineSummary]) -> Iterator[Chart]:
+    by_machine = {"Machine": [each.label for each in machines]} if len(machines) > 1 else {}
+    names = [picture.name for picture in machines[0].features]
+    pictures = [{each.name: each for each in machine.features} for machine in machines]
+    names = [name for name in names if all(name in each for each in pictures)]
+    yield Chart(
+        "shapes",
+        "What the machine adds for each value of a feature, where the thresholds of its stumps "
+        "lie, and where the data lie.",
+        [feature_figure(each[name]) for each in pictures for name in names],
+        {**by_machine, "Feature": names},
+    )
+    yield Chart(
+        "contributions",
+        "What each feature contributes to the decision value of a row, the largest first.",
+        [row_figure(row, machine.label) for machine in machines for row in machine.rows],
+        {**by_machine, "Row": [_row_name(row) for row in machines[0].rows]},
+    )
+
+
+def _row_name(row: ExplainedRow) -> str:
+    return f"row {row.place}: true {row.true}, predicted {row.predicted}"
+
+
+def selection_figure(curve: SelectionCurve) -> Any:
+    """Draw scores along a grid."""
+    figure = go.Figure()
+    for line in curve.lines:
+        figure.add_scatter(
+            x=line.values,
+            y=line.scores,
+            error_y={"array": line.standard_errors, "thickness": 1, "width": 3},
+            mode="lines+markers",
+            name=_label(line.name, 48),
+        )
+    figure.add_scatter(
+        x=[curve.chosen[0]],
+        y=[curve.chosen[1]],
+        mode="markers",
+        marker={"symbol": "diamond-open", "size": 16, "color": GREY, "line": {"width": 3}},
+        name="chosen",
+    )
+    spread = max(curve.lines[0].values) / max(min(curve.lines[0].values), 1e-300)
+    scale = {"type": "log", "dtick": 1 if spread < 1e6 else 2, "exponentformat": "power"}
+    axis = {"title": {"text": escape(curve.parameter)}, **(scale if spread > 20 else {})}
+    return figure.update_layout(
+        xaxis=axis, yaxis={"title": {"text": escape(curve.measure)}}, showlegend=True, height=380
+    )
+
+
+def area_figure(
+    curves: Sequence[Curve], x_title: str, y_title: str, is_diagonal: bool = False
+) -> Any:
+    """Draw ROC curves, or precision against recall."""
+    figure = go.Figure()
+    if is_diagonal:
+        figure.add_scatter(**_diagonal(0.0, 1.0))
+    for each in curves:
+        figure.add_scatter(
+            x=each.x, y=each.y, mode="lines", name=f"{_label(each.name)} ({each.area:.3f})"
+        )
+    return figure.update_layout(
+        xaxis={"title": {"text": x_title}, "range": [-0.02, 1.02]},
+        yaxis={"title": {"text": y_title}, "range": [-0.02, 1.02]},
+        showlegend=True,
+        height=380,
+    )
+
+
+def calibration_figure(curves: Sequence[CalibrationCurve]) -> Any:
+    """Draw how often probabilities came true."""
+    figure = go.Figure()
+    figure.add_scatter(**_diagonal(0.0, 1.0))
+    for each in curves:
+        share = np.array(each.share)
+        figure.add_scatter(
+            x=each.probability,
+            y=each.share,
+            error_y={
+                "array": np.maximum(each.high - share, 0.0).tolist(),
+                "arrayminus": np.maximum(share - each.low, 0.0).tolist(),
+                "thickness": 1,
+                "width": 3,
+            },
+            mode="lines+markers",
+            name=_label(each.name),
+            customdata=each.count,
+            hovertemplate="probability %{x:.3f}, share %{y:.3f}, %{customdata} rows",
+        )
+    return figure.update_layout(
+        xaxis={"title": {"text": "probability"}, "range": [-0.02, 1.02]},
+        yaxis={"title": {"text": "share"}, "range": [-0.02, 1.02]},
+        showlegend=True,
+        height=380,
+    )
+
+
+def prediction_figure(outcomes: Outcomes) -> Any:
+    """Draw observed against predicted numbers, of at most some rows."""
+    step = max(1, -(-len(outcomes.y) // MOST_POINTS))
+    y, predicted = outcomes.y[::step], outcomes.predicted[::step]
+    figure = go.Figure()
+    ends = min(y.min(), predicted.min()), max(y.max(), predicted.max())
+    figure.add_scatter(**_diagonal(*map(float, ends)))
+    figure.add_scatter(
+        x=predicted.tolist(), y=y.tolist(), mode="markers", name="rows", marker={"opacity": 0.6}
+    )
+    return figure.update_layout(
+        xaxis={"title": {"text": "predicted"}}, yaxis={"title": {"text": "observed"}}, height=380
+    )
+
+
+def residual_figure(outcomes: Outcomes) -> Any:
+    """Draw how residuals are distributed."""
+    counts, edges = np.histogram(outcomes.y - outcomes.predicted, bins=40)
+    figure = go.Figure()
+    figure.add_bar(**_histogram(edges.tolist(), counts.tolist()), name="rows")
+    return figure.update_layout(
+        xaxis={"title": {"text": "residual"}}, yaxis={"title": {"text": "rows"}}, height=380
+    )
+
+
+def importance_figure(importances: dict[str, float]) -> Any:
+    """Draw the shares of the most important features."""
+    names = list(importances)[:MOST_IMPORTANCES]
+    figure = go.Figure()
+    figure.add_bar(
+        x=[importances[name] for name in names],
+        y=list(range(len(names))),
+        orientation="h",
+        text=[escape(name) for name in names],
+        textposition="none",
+        hovertemplate="%{text}: %{x:.1%}<extra></extra>",
+        name="share",
+    )
+    return figure.update_layout(
+        xaxis={"title": {"text": "share"}, "tickformat": ".0%"},
+        yaxis=_names_axis(names),
+        height=90 + 22 * len(names),
+    )
+
+
+def feature_figure(picture: FeaturePicture) -> Any:
+    """Draw shape function, stump density and data of a feature below each other."""
+    panels: list[tuple[str, float, Callable[[Any, FeaturePicture, int], None]]] = []
+    if picture.shape or picture.points_x:
+        title = "adds" if picture.shape else "contributes"
+        panels.append((title, 0.55, _add_shape))
+    if picture.densities:
+        panels.append(("density S", 0.25, _add_densities))
+    if picture.thresholds:
+        panels.append(("weight", 0.25, _add_thresholds))
+    if picture.counts:
+        panels.append(("rows", 0.2, _add_data))
+    heights = [share for _, share, _ in panels] or [1.0]
+    figure = make_subplots(
+        rows=len(heights), cols=1, shared_xaxes=True, vertical_spacing=0.05, row_heights=heights
+    )
+    for row, (title, _, add) in enumerate(panels, start=1):
+        add(figure, picture, row)
+        figure.update_yaxes(title_text=title, row=row, col=1)
+    if picture.categories is not None:
+        places = list(range(len(picture.categories)))
+        names = [_label(name) for name in picture.categories]
+        figure.update_xaxes(tickmode="array", tickvals=places, ticktext=names)
+    figure.update_xaxes(title_text=_label(picture.name, 60), row=len(heights), col=1)
+    return figure.update_layout(height=520, bargap=0.0)
+
+
+def _add_shape(figure: Any, picture: FeaturePicture, row: int) -> None:
+    if picture.categories is not None and picture.shape:
+        figure.add_bar(x=picture.x, y=picture.shape, width=0.8, name="adds", row=row, col=1)
+    elif picture.shape:
+        figure.add_scatter(
+            x=picture.x, y=picture.shape, mode="lines", name="adds", row=row, col=1
+        )
+    if picture.points_x:
+        figure.add_scatter(
+            x=picture.points_x,
+            y=picture.points_y,
+            mode="markers",
+            marker={"opacity": 0.7},
+            name="rows",
+            row=row,
+            col=1,
+        )
+    if picture.missing is not None:
+        figure.add_scatter(
+            x=[picture.x[0], picture.x[-1]],
+            y=[picture.missing] * 2,
+            mode="lines",
+            line={"dash": "dash"},
+            name="where missing",
+            row=row,
+            col=1,
+        )
+
+
+def _add_densities(figure: Any, picture: FeaturePicture, row: int) -> None:
+    for x, y in picture.densities:
+        figure.add_scatter(
+            x=x, y=y, mode="lines", fill="tozeroy", name="stump density", row=row, col=1
+        )
+
+
+def _add_thresholds(figure: Any, picture: FeaturePicture, row: int) -> None:
+    for x, y in picture.thresholds:
+        span = (picture.edges[-1] - picture.edges[0]) if picture.edges else 1.0
+        figure.add_bar(x=x, y=y, width=span / 150, name="weight of stumps", row=row, col=1)
+
+
+def _add_data(figure: Any, picture: FeaturePicture, row: int) -> None:
+    bars: dict[str, Any] = {"x": picture.x or list(range(len(picture.counts))), "y": picture.counts}
+    if picture.categories is None:
+        bars = _histogram(picture.edges, picture.counts)
+    else:
+        bars["width"] = 0.8
+    figure.add_bar(**bars, marker={"color": GREY}, name="rows of data", row=row, col=1)
+
+
+def row_figure(row: ExplainedRow, label: str) -> Any:
+    """Draw what features contribute to a row, for either side."""
+    bars = [(f"{each.feature} = {each.value}", each.contribution) for each in row.contributions]
+    if row.n_others:
+        bars.append((f"{row.n_others} others", row.others))
+    figure, sides = go.Figure(), _sides(label)
+    for side, sign in zip(sides, (1, -1), strict=True):
+        mine = [(k, each) for k, each in enumerate(bars) if np.sign(each[1]) == sign]
+        figure.add_bar(
+            x=[phi for _, (_, phi) in mine],
+            y=[k for k, _ in mine],
+            orientation="h",
+            text=[escape(name) for _, (name, _) in mine],
+            textposition="none",
+            hovertemplate="%{text}: %{x:+.4g}<extra></extra>",
+            name=_label(side, 40),
+        )
+    total = f"{row.intercept:.3g} + contributions = {row.decision:.3g}"
+    return figure.update_layout(
+        title={"text": total},
+        xaxis={"title": {"text": "contribution"}, "zeroline": True},
+        yaxis=_names_axis([name for name, _ in bars]),
+        barmode="overlay",
+        showlegend=True,
+        height=150 + 24 * len(bars),
+    )
+
+
+def _sides(label: str) -> tuple[str, str]:
+    """Return what contributions above and below zero speak for."""
+    first, found, second = label.partition(" vs ")
+    if not found:
+        return ("more", "less") if label == "prediction" else (f"for {label}", f"against {label}")
+    return f"for {first}", f"for {second}"
+
+
+def _names_axis(names: Sequence[str]) -> dict[str, Any]:
+    """Return an axis with names instead of places, the first on top."""
+    return {
+        "tickmode": "array",
+        "tickvals": list(range(len(names))),
+        "ticktext": [_label(name) for name in names],
+        "range": [len(names) - 0.5, -0.5],
+        "automargin": True,
+    }
+
+
+def _histogram(edges: list[float], counts: list[int]) -> dict[str, Any]:
+    low, high = np.array(edges[:-1]), np.array(edges[1:])
+    return {"x": (0.5 * (low + high)).tolist(), "y": counts, "width": (high - low).tolist()}
+
+
+def _diagonal(low: float, high: float) -> dict[str, Any]:
+    return {
+        "x": [low, high],
+        "y": [low, high],
+        "mode": "lines",
+        "line": {"dash": "dot", "color": GREY},
+        "showlegend": False,
+        "hoverinfo": "skip",
+        "name": "reference",
+    }
+
+
+def _label(name: str, longest: int = LONGEST) -> str:
+    """Return a name for Plotly, which reads some of HTML: escaped, and not too long."""
+    return escape(name if len(name) <= longest else f"{name[: longest - 1]}…", quote=False)
