@@ -9,7 +9,7 @@ import numpy as np
 
 from kernsemble.report.curves import CalibrationCurve, Curve
 from kernsemble.report.features import FeaturePicture
-from kernsemble.report.machines import ExplainedRow, MachineSummary
+from kernsemble.report.machines import Contribution, ExplainedRow, MachineSummary
 from kernsemble.report.outcomes import Outcomes
 from kernsemble.report.charting import go, make_subplots
 from kernsemble.report.selection import SelectionCurve
@@ -17,7 +17,7 @@ from kernsemble.report.summary import Summary
 
 MOST_IMPORTANCES = 20
 MOST_POINTS = 1_500
-LONGEST = 22  # characters of a label on an axis
+LONGEST = 27  # characters of a label on an axis
 GREY = "#8a8a8a"  # visible on white and on black
 
 
@@ -104,8 +104,7 @@ def _machine_charts(machines: list[MachineSummary]) -> Iterator[Chart]:
     names = [name for name in names if all(name in each for each in pictures)]
     yield Chart(
         "shapes",
-        "What the machine adds for each value of a feature, where the thresholds of its stumps "
-        "lie, and where the data lie.",
+        _feature_caption(machines[0]),
         [feature_figure(each[name]) for each in pictures for name in names],
         {**by_machine, "Feature": names},
     )
@@ -115,6 +114,15 @@ def _machine_charts(machines: list[MachineSummary]) -> Iterator[Chart]:
         [row_figure(row, machine.label) for machine in machines for row in machine.rows],
         {**by_machine, "Row": [_row_name(row) for row in machines[0].rows]},
     )
+
+
+def _feature_caption(machine: MachineSummary) -> str:
+    if machine.is_additive:
+        return (
+            "What the machine adds for each value of a feature, at which thresholds its stumps "
+            "vote, and where the data lie."
+        )
+    return "What a feature contributes to rows (dots) against its value, and where the data lie."
 
 
 def _row_name(row: ExplainedRow) -> str:
@@ -130,7 +138,7 @@ def selection_figure(curve: SelectionCurve) -> Any:
             y=line.scores,
             error_y={"array": line.standard_errors, "thickness": 1, "width": 3},
             mode="lines+markers",
-            name=_label(line.name, 48),
+            name=_label(line.name or curve.measure, 48),
         )
     figure.add_scatter(
         x=[curve.chosen[0]],
@@ -152,12 +160,12 @@ def area_figure(
 ) -> Any:
     """Draw ROC curves, or precision against recall."""
     figure = go.Figure()
-    if is_diagonal:
-        figure.add_scatter(**_diagonal(0.0, 1.0))
     for each in curves:
         figure.add_scatter(
             x=each.x, y=each.y, mode="lines", name=f"{_label(each.name)} ({each.area:.3f})"
         )
+    if is_diagonal:
+        figure.add_scatter(**_diagonal(0.0, 1.0))
     return figure.update_layout(
         xaxis={"title": {"text": x_title}, "range": [-0.02, 1.02]},
         yaxis={"title": {"text": y_title}, "range": [-0.02, 1.02]},
@@ -169,7 +177,6 @@ def area_figure(
 def calibration_figure(curves: Sequence[CalibrationCurve]) -> Any:
     """Draw how often probabilities came true."""
     figure = go.Figure()
-    figure.add_scatter(**_diagonal(0.0, 1.0))
     for each in curves:
         share = np.array(each.share)
         figure.add_scatter(
@@ -186,6 +193,7 @@ def calibration_figure(curves: Sequence[CalibrationCurve]) -> Any:
             customdata=each.count,
             hovertemplate="probability %{x:.3f}, share %{y:.3f}, %{customdata} rows",
         )
+    figure.add_scatter(**_diagonal(0.0, 1.0))
     return figure.update_layout(
         xaxis={"title": {"text": "probability"}, "range": [-0.02, 1.02]},
         yaxis={"title": {"text": "share"}, "range": [-0.02, 1.02]},
@@ -200,12 +208,12 @@ def prediction_figure(outcomes: Outcomes) -> Any:
     y, predicted = outcomes.y[::step], outcomes.predicted[::step]
     figure = go.Figure()
     ends = min(y.min(), predicted.min()), max(y.max(), predicted.max())
-    figure.add_scatter(**_diagonal(*map(float, ends)))
     figure.add_scatter(
         x=predicted.tolist(), y=y.tolist(), mode="markers", name="rows", marker={"opacity": 0.6}
     )
+    figure.add_scatter(**_diagonal(*map(float, ends)))
     return figure.update_layout(
-        xaxis={"title": {"text": "predicted"}}, yaxis={"title": {"text": "observed"}}, height=380
+        xaxis={"title": {"text": "predicted"}}, yaxis={"title": {"text": "observed"}}, height=380, **_without_legend()
     )
 
 
@@ -215,7 +223,7 @@ def residual_figure(outcomes: Outcomes) -> Any:
     figure = go.Figure()
     figure.add_bar(**_histogram(edges.tolist(), counts.tolist()), name="rows")
     return figure.update_layout(
-        xaxis={"title": {"text": "residual"}}, yaxis={"title": {"text": "rows"}}, height=380
+        xaxis={"title": {"text": "residual"}}, yaxis={"title": {"text": "rows"}}, height=380, **_without_legend()
     )
 
 
@@ -235,7 +243,8 @@ def importance_figure(importances: dict[str, float]) -> Any:
     return figure.update_layout(
         xaxis={"title": {"text": "share"}, "tickformat": ".0%"},
         yaxis=_names_axis(names),
-        height=90 + 22 * len(names),
+        height=60 + 22 * len(names),
+        **_without_legend(),
     )
 
 
@@ -263,7 +272,8 @@ def feature_figure(picture: FeaturePicture) -> Any:
         names = [_label(name) for name in picture.categories]
         figure.update_xaxes(tickmode="array", tickvals=places, ticktext=names)
     figure.update_xaxes(title_text=_label(picture.name, 60), row=len(heights), col=1)
-    return figure.update_layout(height=520, bargap=0.0)
+    is_told = picture.missing is not None
+    return figure.update_layout(height=520, bargap=0.0, showlegend=is_told, **_without_legend(is_told))
 
 
 def _add_shape(figure: Any, picture: FeaturePicture, row: int) -> None:
@@ -298,14 +308,21 @@ def _add_shape(figure: Any, picture: FeaturePicture, row: int) -> None:
 def _add_densities(figure: Any, picture: FeaturePicture, row: int) -> None:
     for x, y in picture.densities:
         figure.add_scatter(
-            x=x, y=y, mode="lines", fill="tozeroy", name="stump density", row=row, col=1
+            x=x,
+            y=y,
+            mode="lines",
+            fill="tozeroy",
+            name="stump density",
+            showlegend=False,
+            row=row,
+            col=1,
         )
 
 
 def _add_thresholds(figure: Any, picture: FeaturePicture, row: int) -> None:
     for x, y in picture.thresholds:
         span = (picture.edges[-1] - picture.edges[0]) if picture.edges else 1.0
-        figure.add_bar(x=x, y=y, width=span / 150, name="weight of stumps", row=row, col=1)
+        figure.add_bar(x=x, y=y, width=span / 150, name="weight of stumps", showlegend=False, row=row, col=1)
 
 
 def _add_data(figure: Any, picture: FeaturePicture, row: int) -> None:
@@ -314,35 +331,48 @@ def _add_data(figure: Any, picture: FeaturePicture, row: int) -> None:
         bars = _histogram(picture.edges, picture.counts)
     else:
         bars["width"] = 0.8
-    figure.add_bar(**bars, marker={"color": GREY}, name="rows of data", row=row, col=1)
+    bars |= {"marker": {"color": GREY}, "name": "rows of data", "showlegend": False}
+    figure.add_bar(**bars, row=row, col=1)
 
 
 def row_figure(row: ExplainedRow, label: str) -> Any:
     """Draw what features contribute to a row, for either side."""
-    bars = [(f"{each.feature} = {each.value}", each.contribution) for each in row.contributions]
+    bars = [
+        (f"{each.feature} = {each.value}", _value_label(each), each.contribution)
+        for each in row.contributions
+    ]
     if row.n_others:
-        bars.append((f"{row.n_others} others", row.others))
+        bars.append((f"{row.n_others} others", f"{row.n_others} others", row.others))
     figure, sides = go.Figure(), _sides(label)
     for side, sign in zip(sides, (1, -1), strict=True):
-        mine = [(k, each) for k, each in enumerate(bars) if np.sign(each[1]) == sign]
+        mine = [(k, name, phi) for k, (name, _, phi) in enumerate(bars) if np.sign(phi) == sign]
         figure.add_bar(
-            x=[phi for _, (_, phi) in mine],
-            y=[k for k, _ in mine],
+            x=[phi for _, _, phi in mine],
+            y=[k for k, _, _ in mine],
             orientation="h",
-            text=[escape(name) for _, (name, _) in mine],
+            width=0.8,
+            text=[escape(name) for _, name, _ in mine],
             textposition="none",
             hovertemplate="%{text}: %{x:+.4g}<extra></extra>",
             name=_label(side, 40),
         )
-    total = f"{row.intercept:.3g} + contributions = {row.decision:.3g}"
+    total = f"Mean value {row.intercept:.3g} + all contributions = decision value {row.decision:.3g}"
     return figure.update_layout(
-        title={"text": total},
+        meta={"note": total},
         xaxis={"title": {"text": "contribution"}, "zeroline": True},
-        yaxis=_names_axis([name for name, _ in bars]),
+        yaxis=_names_axis([label for _, label, _ in bars]),
         barmode="overlay",
         showlegend=True,
         height=150 + 24 * len(bars),
     )
+
+
+def _value_label(each: Contribution) -> str:
+    """Return a feature and its value, of which the value is not cut off."""
+    value = each.value if len(each.value) <= LONGEST // 2 else f"{each.value[: LONGEST // 2]}…"
+    room = LONGEST - len(value) - 3
+    name = each.feature if len(each.feature) <= room else f"{each.feature[: room - 1]}…"
+    return f"{name} = {value}"
 
 
 def _sides(label: str) -> tuple[str, str]:
@@ -362,6 +392,11 @@ def _names_axis(names: Sequence[str]) -> dict[str, Any]:
         "range": [len(names) - 0.5, -0.5],
         "automargin": True,
     }
+
+
+def _without_legend(is_legend: bool = False) -> dict[str, Any]:
+    """Return the margin of a figure that has nothing above it."""
+    return {} if is_legend else {"margin": {"t": 12}}
 
 
 def _histogram(edges: list[float], counts: list[int]) -> dict[str, Any]:

@@ -117,7 +117,8 @@ def _machine_summary(
     said: list[tuple[int, str, str]],
 ) -> MachineSummary:
     view = EnsembleView.of(model, background.X, machine)
-    n_columns = len(view.feature_names)
+    data, n_columns = view.background, len(view.feature_names)
+    assert data is not None
     n = n_background(n_columns, n_machines)
     settings = {"n_background": n, "n_permutations": 2 * n}
     explained = None
@@ -136,15 +137,14 @@ def _machine_summary(
         {name: importances.shares[name] for name in order},
         importances.method,
         explanation.method,
-        _pictures(view, order[: max(1, MOST_PICTURES // n_machines)], explained),
+        _pictures(view, order[: max(1, MOST_PICTURES // n_machines)], data, explained),
         [_explained_row(model, explanation, k, each) for k, each in enumerate(said)],
     )
 
 
 def _pictures(
-    view: EnsembleView, names: list[str], explained: Explanation | None
+    view: EnsembleView, names: list[str], data: FloatArray, explained: Explanation | None
 ) -> list[FeaturePicture]:
-    assert view.background is not None
     known, found = categories_of(view.model.fitted), []
     for name in names:
         d = view.feature_names.index(name)
@@ -154,7 +154,7 @@ def _pictures(
                 name,
                 view.shapes[name],
                 view.densities[name],
-                view.background[:, d],
+                data[:, d],
                 known[d],
                 points,
             )

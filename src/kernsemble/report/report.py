@@ -50,7 +50,7 @@ class Report:
     ) -> Self:
         """Return the report of a model; the settings are those of `write_report`."""
         summary = Summary.of(model, X, y, **settings)
-        return cls(summary, title or f"Report of {_article(summary.model_name)}")
+        return cls(summary, title or "Model report")
 
     @cached_property
     def charts(self) -> dict[str, Chart]:
@@ -77,10 +77,6 @@ class Report:
         finally:
             part.unlink(missing_ok=True)
         return place
-
-
-def _article(name: str) -> str:
-    return f"{'an' if name[0] in 'AEIOU' else 'a'} {name}"
 
 
 def write_report(

@@ -107,4 +107,4 @@ def _line_name(others: dict[str, Any], params: list[dict[str, Any]]) -> str:
         for name, value in others.items()
         if any(str(each[name]) != str(value) for each in params)
     ]
-    return ", ".join(differing) or "all settings alike"
+    return ", ".join(differing)

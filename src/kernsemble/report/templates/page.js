@@ -27,6 +27,9 @@
       template: drawn.themes[dark.matches ? "dark" : "light"],
     };
     await Plotly.react(chart.querySelector(".drawing"), figure.data, layout, config);
+    const note = chart.querySelector(".note");
+    note.textContent = figure.layout.meta?.note || "";
+    note.hidden = !note.textContent;
     chart.dataset.drawn = "yes";
     if (chart.querySelector(".numbers").open) tabulate(chart, drawn);
   }
@@ -34,7 +37,7 @@
   function tabulate(chart, drawn) {
     const { data, layout } = chosen(chart, drawn);
     const lines = data.flatMap((trace) =>
-      (trace.x || []).map((x, k) => [trace.name, named(layout, "x", trace, x), 
+      (trace.x || []).map((x, k) => [trace.name, named(layout, "x", trace, x),
         named(layout, "y", trace, trace.y[k])]));
     const table = document.createElement("table");
     const head = table.createTHead().insertRow();
