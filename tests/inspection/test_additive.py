@@ -3,6 +3,8 @@
 import numpy as np
 import pandas as pd
 import pytest
+from cases import samples
+from hypothesis import given, settings, strategies as st
 from numpy.testing import assert_allclose
 
 from kernsemble.boosting import (
@@ -117,6 +119,25 @@ def test_machines_without_a_bias(kernel, scaling):
     assert_view_is_the_machine(model, X, Z)
 
 
+@given(
+    X=samples(min_rows=4, max_rows=10, max_columns=3),
+    kernel=st.sampled_from([Stump("distinct"), MiddleStump(), Category(), HistogramIntersection()]),
+    scaling=st.sampled_from(SCALINGS),
+)
+@settings(max_examples=25)
+def test_machines_of_few_rows_with_ties_and_constant_columns(X, kernel, scaling):
+    y = np.arange(len(X)) % 2
+    for model in (
+        InfiniteEnsembleClassifier(kernel, scaling=scaling),
+        MultiplicativeSVC(kernel + Constant(), scaling=scaling),
+    ):
+        model.fit(X, y)
+        Z = np.vstack([X, 1.5 * X])
+        found = EnsembleView.of(model, X).explain(Z)
+        together = found.intercept + found.contributions.sum(axis=1)
+        assert_allclose(together, model.decision_function(Z), atol=1e-9)
+
+
 @pytest.mark.parametrize("scaling", SCALINGS)
 @pytest.mark.parametrize("max_levels", [8, 256])
 @pytest.mark.parametrize(
@@ -158,14 +179,22 @@ def test_regression_on_a_mixed_table():
 
 
 @pytest.mark.parametrize("solver", ["exact", "additive"])
-def test_categories_without_missing_ones(solver):
+@pytest.mark.parametrize("scaling", SCALINGS)
+def test_categories_without_missing_ones(solver, scaling):
     table, a, _ = mixed_table()
     full = table.dropna()
-    model = InfiniteEnsembleClassifier(solver=solver).fit(full, a[full.index] > 0.0)
-    assert_view_is_the_machine(model, full, full.iloc[::-1])
-    shape = EnsembleView.of(model, full).shape("city")
-    assert shape.is_category
-    assert shape.table()["category"] == ["Bern", "Oslo", "Rome"]
+    y = a[full.index] > 0.0
+    model = InfiniteEnsembleClassifier(solver=solver, scaling=scaling).fit(full, y)
+    asked = full.iloc[::-1].assign(city=["Lima", *full["city"].iloc[1:]])  # one is unknown
+    assert_view_is_the_machine(model, full, asked)
+    view = EnsembleView.of(model, full)
+    assert view.shape("city").is_category
+    found = dict(zip(*view.shape("city").table().values(), strict=True))
+    assert list(found) == ["Bern", "Oslo", "Rome"]
+    for city, value in found.items():
+        place = int(np.flatnonzero(full["city"] == city)[0])
+        contributions = view.explain(full.iloc[[place]]).contributions[0]
+        assert contributions[2] == pytest.approx(value, abs=1e-12)
 
 
 def test_numbers_as_categories_with_missing_ones():

@@ -115,6 +115,7 @@ def test_missing_values_and_categories_have_shapley_values():
         assert found.intercept == pytest.approx(base, abs=1e-9)
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("kernel", [Gaussian(), Laplacian(), DecisionTree(0.01)], ids=str)
 def test_factors_of_a_kernel_and_all_coalitions_agree(kernel):
     X, y = sample(n_features=7)
@@ -129,6 +130,7 @@ def test_factors_of_a_kernel_and_all_coalitions_agree(kernel):
     assert_allclose(by_factors.contributions, by_coalitions.contributions, atol=1e-10)
 
 
+@pytest.mark.large
 def test_random_orders_are_near_the_shapley_values_and_say_how_near():
     X, y = sample(n=40, n_features=6)
     view = EnsembleView.of(InfiniteEnsembleClassifier(Perceptron()).fit(X, y), X)

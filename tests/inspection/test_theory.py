@@ -18,6 +18,7 @@ from kernsemble.kernels import (
     Perceptron,
     Stump,
 )
+from kernsemble.kernels.columns import leaves
 from kernsemble.svm import InfiniteEnsembleClassifier, MultiplicativeSVC, SVMPath
 
 
@@ -45,9 +46,7 @@ def test_the_slope_of_a_shape_function_is_twice_the_density():
     view = EnsembleView.of(InfiniteEnsembleClassifier(scaling=None).fit(X, y), X)
     for name, (density,) in view.densities.items():
         rise = view.shapes[name](density.upper) - view.shapes[name](density.lower)
-        assert_allclose(
-            rise, 2.0 * density.density * (density.upper - density.lower), atol=1e-12
-        )
+        assert_allclose(rise, 2.0 * density.density * (density.upper - density.lower), atol=1e-12)
 
 
 @pytest.mark.parametrize("scaling", ["range", "rank", None])
@@ -176,6 +175,27 @@ def test_perceptron_densities_of_all_directions_are_the_machine(kernel, scaling)
     assert total == pytest.approx(expected, abs=1e-4)
 
 
+@pytest.mark.parametrize("kernel", [Perceptron(), Stump() + 0.5 * Perceptron().on([2, 0])], ids=str)
+def test_perceptron_densities_of_sampled_directions_are_the_machine(kernel):
+    X, y = rows()
+    model = InfiniteEnsembleClassifier(kernel, solver="additive", n_slices=16, random_state=0)
+    view = EnsembleView.of(model.fit(X, y), X)
+    pair = X[[3, 11]]
+    scaled, total = model.scaling_.transform(pair), np.zeros(2)
+    for place in range(16):
+        found = view.perceptron_density(place)
+        D = len(found.direction)
+        projected = scaled[:, found.columns] @ found.direction
+        centre = [each for each in leaves(model.kernel_) if isinstance(each.kernel, Perceptron)]
+        projected = projected - centre[0].kernel.hypotheses.centre @ found.direction
+        below = np.clip(projected[:, np.newaxis], found.lower, found.upper) - found.lower
+        sphere = {2: 2.0 * np.pi, 3: 4.0 * np.pi}[D]
+        total += sphere / 16 * found.embedding * 2.0 * (below @ found.density)
+    (interaction,) = view.pieces.interactions
+    assert total[0] - total[1] == pytest.approx(np.subtract(*interaction.values(pair)), abs=1e-9)
+    assert abs(total[0] - total[1]) > 1e-3
+
+
 def test_perceptron_densities_ask_for_a_machine_of_perceptrons():
     X, y = rows()
     exact = InfiniteEnsembleClassifier(Perceptron()).fit(X, y)
@@ -188,6 +208,10 @@ def test_perceptron_densities_ask_for_a_machine_of_perceptrons():
     sampled = InfiniteEnsembleClassifier(Perceptron(), solver="additive", n_slices=8).fit(X, y)
     with pytest.raises(ValueError, match="solver='exact'"):
         EnsembleView.of(sampled).perceptron_density([1, 0, 0])
+    with pytest.raises(ValueError, match="give a vector"):
+        EnsembleView.of(exact).perceptron_density(0)
+    with pytest.raises(ValueError, match="has sampled 8 directions"):
+        EnsembleView.of(sampled).perceptron_density(8)
     with pytest.raises(ValueError, match="no machine of all perceptrons"):
         EnsembleView.of(AdaBoostClassifier().fit(X, y)).perceptron_density([1, 0, 0])
 

@@ -69,6 +69,8 @@ class Expansion(NamedTuple):
 
 def pieces_of_expansion(kernel: Kernel, intercept: float, expansion: Expansion) -> Pieces:
     """Return what an expansion of a bound kernel is the sum of."""
+    if len(expansion.beta) == 0:
+        return Pieces(intercept, [], [])
     additive: list[Piece] = []
     interactions: list[Interaction] = []
     constant_norm = 0.0
@@ -200,7 +202,7 @@ def _of_categories(part: Categories, expansion: Expansion) -> Iterator[Piece]:
 
 
 def _named(labels: tuple[Any, ...] | None, atoms: FloatArray) -> tuple[Any, ...] | None:
-    return None if labels is None else tuple(labels[int(place)] for place in atoms)
+    return None if labels is None else tuple(labels[round(place)] for place in atoms.tolist())
 
 
 def _of_intersection(

@@ -64,13 +64,6 @@ class StumpDensity(Value):
         r"""The part :math:`2 \int S^2` of :math:`\|w\|^2`."""
         return 2.0 * float(self.density**2 @ self.measure)
 
-    def average_vote(self, values: FloatArray) -> FloatArray:
-        r"""Return the mean vote :math:`\hat s` of the upward stumps of each interval (columns).
-
-        It rises from −1 to 1 across the interval (Theorem 8).
-        """
-        return average_vote(values[:, np.newaxis], self.lower, self.upper)
-
     def __call__(self, thresholds: FloatArray) -> FloatArray:
         """Return the density at thresholds, zero where there are none."""
         at = np.asarray(thresholds, dtype=np.float64)[..., np.newaxis]
@@ -213,6 +206,7 @@ class Shape(Value):
     def table(self) -> dict[str, Any]:
         """Return knots and values, or categories and values, as columns of a table."""
         if self.is_category:
-            names = self.atoms.tolist() if self.labels is None else list(self.labels)
-            return {"category": names, "value": self.heights}
+            names = self.atoms.tolist() if self.labels is None else self.labels
+            told = ["missing" if name is None else name for name in names]
+            return {"category": told, "value": self.heights}
         return {"knot": self.knots, "value": self.left, "value_above": self.right}

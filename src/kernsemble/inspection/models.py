@@ -52,7 +52,7 @@ class Model(ABC):
         """Return the margins of the rows that a machine tells apart."""
 
     @abstractmethod
-    def norm(self, machine: int, pieces: Pieces) -> tuple[float, str]:
+    def norm(self, pieces: Pieces) -> tuple[float, str]:
         """Return the norm that margins are divided by, and its name."""
 
     @property
@@ -67,9 +67,16 @@ class Model(ABC):
 
     @property
     def feature_names(self) -> list[str]:
-        """The names of the columns, x0, x1, … where they have none."""
+        """The names of the columns, x0, x1, … where they have none; equal ones are numbered."""
         default = [f"x{d}" for d in range(self.fitted.n_features_in_)]
-        return [str(name) for name in getattr(self.fitted, "feature_names_in_", default)]
+        names: list[str] = []
+        for each in getattr(self.fitted, "feature_names_in_", default):
+            name, n = str(each), 1
+            while name in names:
+                n += 1
+                name = f"{each} ({n})"
+            names.append(name)
+        return names
 
     def place_of(self, feature: str | int) -> int:
         """Return the place of a feature that is given by name or by place."""
@@ -162,7 +169,7 @@ class SupportVectorModel(Model):
             )
         return np.searchsorted(classes, labels)
 
-    def norm(self, machine: int, pieces: Pieces) -> tuple[float, str]:  # noqa: ARG002
+    def norm(self, pieces: Pieces) -> tuple[float, str]:
         return float(np.sqrt(max(pieces.squared_norm, 0.0))), "‖w‖"
 
     @property
@@ -205,7 +212,7 @@ class VotingModel(Model):
     def _total(self) -> float:
         return float(np.abs(self.fitted.estimator_weights_).sum())
 
-    def norm(self, machine: int, pieces: Pieces) -> tuple[float, str]:  # noqa: ARG002
+    def norm(self, pieces: Pieces) -> tuple[float, str]:  # noqa: ARG002
         return self._total, "Σ|w|"
 
     @property

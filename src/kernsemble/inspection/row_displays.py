@@ -116,7 +116,7 @@ class ContributionDisplay:
         self.ax_.axvline(0.0, color=NEUTRAL, linewidth=0.6)
         value = float(found.values[self.row])
         self.ax_.set_xlabel(f"contribution to {self.label}")
-        self.ax_.set_title(f"{found.intercept:.3g} and these are {value:.3g}")
+        self.ax_.set_title(f"intercept {found.intercept:.3g} + contributions = {value:.3g}")
         return self
 
 

@@ -16,7 +16,14 @@ from kernsemble.inspection.expansions import columns_seen
 from kernsemble.inspection.functions import Shape, StumpDensity
 from kernsemble.inspection.pieces import Interaction, Piece, Pieces
 from kernsemble.kernels import MiddleStump
-from kernsemble.kernels.slice_parts import Categories, Coordinates, OrderedPart, Part, seen_columns
+from kernsemble.kernels.slice_parts import (
+    Categories,
+    Coordinates,
+    Directions,
+    OrderedPart,
+    Part,
+    seen_columns,
+)
 from kernsemble.kernels.slices import Slices
 from kernsemble.solvers.quantise import Levels
 from kernsemble.svm.blocks import FittedBlock, FittedTables
@@ -67,6 +74,17 @@ def pieces_of_tables(tables: FittedTables, machine: int, labels: Labels) -> Piec
             assert isinstance(block, CellTables)
             interactions.append(_of_cells(block, machine))
     return Pieces(intercept, additive, interactions)
+
+
+def direction_tables(tables: FittedTables) -> list[tuple[Directions, ShapeTables]]:
+    """Return the sampled directions of perceptrons, with their tables."""
+    return [
+        (part, some)
+        for block in tables.blocks
+        if isinstance(block, ShapeTables)
+        for part, some in _parts(block)
+        if isinstance(part, Directions)
+    ]
 
 
 def _parts(block: ShapeTables) -> Iterator[tuple[Part, ShapeTables]]:

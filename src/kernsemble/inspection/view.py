@@ -22,8 +22,11 @@ from kernsemble.inspection.hypotheses import HypothesisWeights, hypothesis_weigh
 from kernsemble.inspection.importances import Importances
 from kernsemble.inspection.margins import Margins
 from kernsemble.inspection.models import Model, SupportVectorModel, VotingModel, as_model
-from kernsemble.inspection.perceptron_density import PerceptronDensity
-from kernsemble.inspection.perceptron_terms import density_along
+from kernsemble.inspection.perceptron_density import (
+    PerceptronDensity,
+    density_along,
+    density_of_slice,
+)
 from kernsemble.inspection.pieces import Pieces
 
 ROWS_FOR_IMPORTANCE = 100
@@ -69,14 +72,8 @@ class EnsembleView:
     >>> explanation = view.explain(X.head(1))
     >>> explanation.method
     'exact, additive'
-    >>> bool(
-    ...     abs(
-    ...         explanation.intercept
-    ...         + explanation.contributions.sum()
-    ...         - model.decision_function(X.head(1))[0]
-    ...     )
-    ...     < 1e-9
-    ... )
+    >>> together = explanation.intercept + explanation.contributions.sum()
+    >>> bool(abs(together - explanation.values[0]) < 1e-9)
     True
     """
 
@@ -219,13 +216,14 @@ class EnsembleView:
             self.pieces.intercept,
         )
 
-    def perceptron_density(self, direction: ArrayLike) -> PerceptronDensity:
+    def perceptron_density(self, direction: ArrayLike | int) -> PerceptronDensity:
         """Return the weights of all perceptrons of one direction of the scaled features.
 
         Parameters
         ----------
-        direction : array-like of shape (D,)
-            The direction, of any length, among the columns that the perceptrons see.
+        direction : array-like of shape (D,) or int
+            The direction, of any length, among the columns that the perceptrons see. Of a machine
+            on tables, the place of one of the directions that it has sampled.
 
         Returns
         -------
@@ -233,12 +231,15 @@ class EnsembleView:
         """
         if not isinstance(self.model, SupportVectorModel):
             raise ValueError(f"{self.model.fitted!r} is no machine of all perceptrons")
-        expansion = self.model.expansion(self.machine)
-        if expansion is None:
+        expansion, is_place = self.model.expansion(self.machine), isinstance(direction, int)
+        if (expansion is None) != is_place:
             raise ValueError(
-                "the machine was fitted on tables of sampled directions: give solver='exact' to "
-                "have the density along any direction"
+                f"direction = {direction!r}: a machine on tables has sampled directions, give the "
+                "place of one; any other machine, solver='exact', has all of them, give a vector"
             )
+        if expansion is None:
+            assert isinstance(direction, int)
+            return density_of_slice(direction, self.model.fitted.tables_, self.machine)
         return density_along(direction, self.model.kernel, expansion)
 
     def hypotheses(self) -> HypothesisWeights:
@@ -358,7 +359,7 @@ class EnsembleView:
         Rows that a machine for a pair of classes does not know are left out. Of a boosted
         ensemble it is the vote for the class of the row, less that for any other class.
         """
-        norm, name = self.model.norm(self.machine, self.pieces)
+        norm, name = self.model.norm(self.pieces)
         return Margins(self.model.margins(X, y, self.machine), norm, name)
 
 
