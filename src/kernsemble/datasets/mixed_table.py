@@ -44,7 +44,7 @@ def make_mixed_table(
         How many rows to draw.
     missing : float, default=0.05
         The share of education and occupation that is missing; of hours it is that share where the
-        income is low, and three times as much, at most everything, where it is high.
+        income is not high, and three times as much, at most everything, where it is high.
     random_state : int, numpy.random.Generator or None, default=None
         What the table is drawn with.
 
@@ -53,7 +53,7 @@ def make_mixed_table(
     X : pandas.DataFrame of shape (n_samples, 7)
         The columns age, education, hours, gain, occupation, household and region.
     y : ndarray of shape (n_samples,)
-        "high" or "low".
+        "high" or "below".
 
     Examples
     --------
@@ -63,7 +63,7 @@ def make_mixed_table(
     {'age': 'float64', 'education': 'float64', 'hours': 'float64', 'gain': 'float64',
     'occupation': 'category', 'household': 'category', 'region': 'category'}
     >>> float((y == "high").mean())
-    0.35
+    0.33
     """
     check_count("n_samples", n_samples)
     check_share("missing", missing)
@@ -104,7 +104,7 @@ def make_mixed_table(
     )
     categories = {"occupation": list(OCCUPATIONS), "household": list(HOUSEHOLDS), "region": REGIONS}
     kinds = {name: pd.CategoricalDtype(list(known)) for name, known in categories.items()}
-    return X.astype(kinds), np.where(is_high, "high", "low")
+    return X.astype(kinds), np.where(is_high, "high", "below")
 
 
 def _with_gaps(

@@ -72,7 +72,7 @@ def feature_picture(
     present = values[np.isfinite(values)]
     x, heights = shape_points(shape, present) if is_drawn else ([], [])
     has_missing = is_drawn and len(present) < len(values) and np.isfinite(shape.missing)
-    counts, edges = np.histogram(present, bins=N_BINS) if len(present) else ([], [])
+    edges, counts = histogram(present)
     at, contributions = ([], []) if points is None else _finite(*points)
     return FeaturePicture(
         name,
@@ -84,9 +84,23 @@ def feature_picture(
         [_heaviest(each) for each in densities if (each.upper == each.lower).any()],
         at,
         contributions,
-        np.asarray(edges).tolist(),
-        np.asarray(counts).tolist(),
+        edges,
+        counts,
     )
+
+
+def histogram(present: FloatArray) -> tuple[list[float], list[int]]:
+    """Return edges and counts: a bin for each of few values, or bins of equal width."""
+    values = np.unique(present)
+    if len(values) == 0:
+        return [], []
+    bins: Any = N_BINS
+    if 1 < len(values) <= N_BINS:
+        middles = 0.5 * values[1:] + 0.5 * values[:-1]
+        ends = 2.0 * values[[0, -1]] - middles[[0, -1]]
+        bins = np.concatenate([ends[:1], middles, ends[1:]])
+    counts, edges = np.histogram(present, bins=bins)
+    return edges.tolist(), counts.tolist()
 
 
 def shape_points(shape: Shape, present: FloatArray) -> tuple[list[float], list[float]]:

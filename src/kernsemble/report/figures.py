@@ -267,6 +267,16 @@ def feature_figure(picture: FeaturePicture) -> Any:
     for row, (title, _, add) in enumerate(panels, start=1):
         add(figure, picture, row)
         figure.update_yaxes(title_text=title, row=row, col=1)
+    if picture.missing is not None:
+        figure.add_scatter(
+            x=[picture.x[0], picture.x[-1]],
+            y=[picture.missing] * 2,
+            mode="lines",
+            line={"dash": "dash"},
+            name="where missing",
+            row=1,
+            col=1,
+        )
     if picture.categories is not None:
         places = list(range(len(picture.categories)))
         names = [_label(name) for name in picture.categories]
@@ -290,16 +300,6 @@ def _add_shape(figure: Any, picture: FeaturePicture, row: int) -> None:
             mode="markers",
             marker={"opacity": 0.7},
             name="rows",
-            row=row,
-            col=1,
-        )
-    if picture.missing is not None:
-        figure.add_scatter(
-            x=[picture.x[0], picture.x[-1]],
-            y=[picture.missing] * 2,
-            mode="lines",
-            line={"dash": "dash"},
-            name="where missing",
             row=row,
             col=1,
         )
