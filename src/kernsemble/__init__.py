@@ -23,6 +23,7 @@ __all__ = [
     "learners",
     "load",
     "persistence",
+    "report",
     "save",
     "solvers",
     "svm",

@@ -75,7 +75,9 @@ def make_mixed_table(
     age = np.round(np.clip(rng.normal(40.0, 13.0, n_samples), 17.0, 80.0))
     education = np.round(np.clip(rng.normal(11.0, 2.6, n_samples), 4.0, 20.0))
     hours = np.round(np.clip(rng.normal(40.0, 10.0, n_samples), 5.0, 80.0))
-    gain = np.where(rng.random(n_samples) < 0.1, np.round(10.0 ** rng.normal(3.5, 0.5, n_samples)), 0)
+    gain = np.where(
+        rng.random(n_samples) < 0.1, np.round(10.0 ** rng.normal(3.5, 0.5, n_samples)), 0
+    )
     occupation = rng.choice(list(OCCUPATIONS), n_samples)
     household = rng.choice(list(HOUSEHOLDS), n_samples, p=[0.25, 0.5, 0.1, 0.15])
     region = rng.choice(REGIONS, n_samples)
@@ -96,7 +98,7 @@ def make_mixed_table(
             "age": age,
             "education": _with_gaps(education, missing, rng),
             "hours": _with_gaps(hours, chance, rng),
-            "gain": gain.astype(np.float64),
+            "gain": gain,
             "occupation": pd.Series(occupation).where(rng.random(n_samples) >= missing),
             "household": household,
             "region": region,

@@ -3,7 +3,7 @@
 The summary is plain numbers, the figures are Plotly's, the page is one file that opens offline.
 """
 
-from kernsemble.report.figures import Chart
+from kernsemble.report.charts import Chart
 from kernsemble.report.report import Report, write_report
 from kernsemble.report.summary import Summary
 

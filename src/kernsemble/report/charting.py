@@ -35,9 +35,7 @@ def themes() -> dict[str, dict[str, Any]]:
     }
 
 
-def _theme(
-    colours: tuple[str, ...], ink: str, grid: str, line: str, ground: str
-) -> dict[str, Any]:
+def _theme(colours: tuple[str, ...], ink: str, grid: str, line: str, ground: str) -> dict[str, Any]:
     axis = {
         "gridcolor": grid,
         "linecolor": line,

@@ -32,7 +32,7 @@ class CalibrationCurve(NamedTuple):
     share: list[float]
     low: list[float]
     high: list[float]
-    count: list[int]
+    n_rows: list[int]
 
 
 @dataclass(frozen=True, eq=False)

@@ -80,7 +80,7 @@ def column_summary(
     distinct, counts = np.unique(present, return_counts=True)
     if known is None:
         n_missing = len(values) - len(present)
-        ends = np.quantile(present, [0.0, 0.5, 1.0]) if len(present) else []
+        ends = np.quantile(present, [0.0, 0.5, 1.0]) if len(present) else present
         text = " · ".join(f"{each:.4g}" for each in ends)
         return ColumnSummary(name, "number", n_missing, len(distinct), text)
     named = {category_name(known, place): int(n) for place, n in zip(distinct, counts, strict=True)}

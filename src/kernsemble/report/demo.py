@@ -113,9 +113,7 @@ def mixed_table(n_rows: int) -> Contest:
     )
 
 
-def demo(
-    path: str | os.PathLike[str], tell: Callable[[str], None], n_rows: int = 3000
-) -> Path:
+def demo(path: str | os.PathLike[str], tell: Callable[[str], None], n_rows: int = 3000) -> Path:
     """Compare ensembles of infinitely many hypotheses with forests and boosting, and report on one.
 
     Parameters

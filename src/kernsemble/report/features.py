@@ -155,9 +155,7 @@ def _of_categories(
     drawn = np.argsort(-counts, kind="stable")[:MOST_CATEGORIES]
     at, contributions = ([], []) if points is None else _finite(*points)
     rank = {float(place): k for k, place in enumerate(drawn)}
-    pairs = [
-        (float(rank[v]), phi) for v, phi in zip(at, contributions, strict=True) if v in rank
-    ]
+    pairs = [(float(rank[v]), phi) for v, phi in zip(at, contributions, strict=True) if v in rank]
     return FeaturePicture(
         name,
         [category_name(known, place) for place in drawn],

@@ -1,132 +1,22 @@
-"""Charts of a summary: Plotly figures without colours, which the page's theme gives."""
+"""Figures of Plotly without colours, which the page's theme gives."""
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 from html import escape
 from typing import Any
 
 import numpy as np
 
+from kernsemble.report.charting import go, make_subplots
 from kernsemble.report.curves import CalibrationCurve, Curve
 from kernsemble.report.features import FeaturePicture
-from kernsemble.report.machines import Contribution, ExplainedRow, MachineSummary
+from kernsemble.report.machines import Contribution, ExplainedRow
 from kernsemble.report.outcomes import Outcomes
-from kernsemble.report.charting import go, make_subplots
 from kernsemble.report.selection import SelectionCurve
-from kernsemble.report.summary import Summary
 
 MOST_IMPORTANCES = 20
 MOST_POINTS = 1_500
 LONGEST = 27  # characters of a label on an axis
 GREY = "#8a8a8a"  # visible on white and on black
-
-
-@dataclass(frozen=True, eq=False)
-class Chart:
-    """Figures of one kind, of which the reader sees one at a time.
-
-    Attributes
-    ----------
-    name : str
-        A word that names it on the page.
-    caption : str
-        What it shows, in a sentence.
-    figures : list
-        Plotly figures, the last choice changing first.
-    choices : dict
-        What the reader chooses by, each with its options; empty for one figure.
-    """
-
-    name: str
-    caption: str
-    figures: list[Any]
-    choices: dict[str, list[str]] = field(default_factory=dict)
-
-
-def charts(summary: Summary) -> dict[str, Chart]:
-    """Return the charts of a summary, by name."""
-    return {chart.name: chart for chart in _charts(summary)}
-
-
-def _charts(summary: Summary) -> Iterator[Chart]:
-    where = summary.outcomes.where
-    if summary.selection is not None:
-        curve = summary.selection
-        yield Chart(
-            "selection",
-            f"Cross-validated {curve.measure} against {curve.parameter}, bars of one standard "
-            f"error over {curve.n_folds} folds. The diamond is what was chosen.",
-            [selection_figure(curve)],
-        )
-    if summary.curves is not None:
-        yield Chart(
-            "roc",
-            f"ROC on the {where}: the share of a class that is found, against the share of others "
-            "taken for it.",
-            [area_figure(summary.curves.roc, "false alarms", "found", is_diagonal=True)],
-        )
-        yield Chart(
-            "precision",
-            f"Precision against recall on the {where}.",
-            [area_figure(summary.curves.precision_recall, "recall", "precision")],
-        )
-        if summary.curves.calibration:
-            yield Chart(
-                "calibration",
-                f"Calibration on the {where}: how often what was given a probability came true, "
-                "with 95 % Wilson intervals. On the dotted line probabilities are right.",
-                [calibration_figure(summary.curves.calibration)],
-            )
-    if not summary.is_classifier:
-        yield Chart(
-            "predictions",
-            f"Observed against predicted numbers on the {where}. On the dotted line both agree.",
-            [prediction_figure(summary.outcomes)],
-        )
-        yield Chart(
-            "residuals",
-            f"Residuals, observed less predicted, on the {where}.",
-            [residual_figure(summary.outcomes)],
-        )
-    yield Chart(
-        "importances",
-        f"The most important features: {summary.machines[0].importance_method}"
-        + (", mean over machines." if len(summary.machines) > 1 else "."),
-        [importance_figure(summary.importances)],
-    )
-    yield from _machine_charts(summary.machines)
-
-
-def _machine_charts(machines: list[MachineSummary]) -> Iterator[Chart]:
-    by_machine = {"Machine": [each.label for each in machines]} if len(machines) > 1 else {}
-    names = [picture.name for picture in machines[0].features]
-    pictures = [{each.name: each for each in machine.features} for machine in machines]
-    names = [name for name in names if all(name in each for each in pictures)]
-    yield Chart(
-        "shapes",
-        _feature_caption(machines[0]),
-        [feature_figure(each[name]) for each in pictures for name in names],
-        {**by_machine, "Feature": names},
-    )
-    yield Chart(
-        "contributions",
-        "What each feature contributes to the decision value of a row, the largest first.",
-        [row_figure(row, machine.label) for machine in machines for row in machine.rows],
-        {**by_machine, "Row": [_row_name(row) for row in machines[0].rows]},
-    )
-
-
-def _feature_caption(machine: MachineSummary) -> str:
-    if machine.is_additive:
-        return (
-            "What the machine adds for each value of a feature, at which thresholds its stumps "
-            "vote, and where the data lie."
-        )
-    return "What a feature contributes to rows (dots) against its value, and where the data lie."
-
-
-def _row_name(row: ExplainedRow) -> str:
-    return f"row {row.place}: true {row.true}, predicted {row.predicted}"
 
 
 def selection_figure(curve: SelectionCurve) -> Any:
@@ -190,7 +80,7 @@ def calibration_figure(curves: Sequence[CalibrationCurve]) -> Any:
             },
             mode="lines+markers",
             name=_label(each.name),
-            customdata=each.count,
+            customdata=each.n_rows,
             hovertemplate="probability %{x:.3f}, share %{y:.3f}, %{customdata} rows",
         )
     figure.add_scatter(**_diagonal(0.0, 1.0))
@@ -213,7 +103,10 @@ def prediction_figure(outcomes: Outcomes) -> Any:
     )
     figure.add_scatter(**_diagonal(*map(float, ends)))
     return figure.update_layout(
-        xaxis={"title": {"text": "predicted"}}, yaxis={"title": {"text": "observed"}}, height=380, **_without_legend()
+        xaxis={"title": {"text": "predicted"}},
+        yaxis={"title": {"text": "observed"}},
+        height=380,
+        **_without_legend(),
     )
 
 
@@ -223,7 +116,10 @@ def residual_figure(outcomes: Outcomes) -> Any:
     figure = go.Figure()
     figure.add_bar(**_histogram(edges.tolist(), counts.tolist()), name="rows")
     return figure.update_layout(
-        xaxis={"title": {"text": "residual"}}, yaxis={"title": {"text": "rows"}}, height=380, **_without_legend()
+        xaxis={"title": {"text": "residual"}},
+        yaxis={"title": {"text": "rows"}},
+        height=380,
+        **_without_legend(),
     )
 
 
@@ -283,16 +179,15 @@ def feature_figure(picture: FeaturePicture) -> Any:
         figure.update_xaxes(tickmode="array", tickvals=places, ticktext=names)
     figure.update_xaxes(title_text=_label(picture.name, 60), row=len(heights), col=1)
     is_told = picture.missing is not None
-    return figure.update_layout(height=520, bargap=0.0, showlegend=is_told, **_without_legend(is_told))
+    margin = {} if is_told else _without_legend()
+    return figure.update_layout(height=520, bargap=0.0, showlegend=is_told, **margin)
 
 
 def _add_shape(figure: Any, picture: FeaturePicture, row: int) -> None:
     if picture.categories is not None and picture.shape:
         figure.add_bar(x=picture.x, y=picture.shape, width=0.8, name="adds", row=row, col=1)
     elif picture.shape:
-        figure.add_scatter(
-            x=picture.x, y=picture.shape, mode="lines", name="adds", row=row, col=1
-        )
+        figure.add_scatter(x=picture.x, y=picture.shape, mode="lines", name="adds", row=row, col=1)
     if picture.points_x:
         figure.add_scatter(
             x=picture.points_x,
@@ -322,7 +217,9 @@ def _add_densities(figure: Any, picture: FeaturePicture, row: int) -> None:
 def _add_thresholds(figure: Any, picture: FeaturePicture, row: int) -> None:
     for x, y in picture.thresholds:
         span = (picture.edges[-1] - picture.edges[0]) if picture.edges else 1.0
-        figure.add_bar(x=x, y=y, width=span / 150, name="weight of stumps", showlegend=False, row=row, col=1)
+        figure.add_bar(
+            x=x, y=y, width=span / 150, name="weight of stumps", showlegend=False, row=row, col=1
+        )
 
 
 def _add_data(figure: Any, picture: FeaturePicture, row: int) -> None:
@@ -356,9 +253,9 @@ def row_figure(row: ExplainedRow, label: str) -> Any:
             hovertemplate="%{text}: %{x:+.4g}<extra></extra>",
             name=_label(side, 40),
         )
-    total = f"Mean value {row.intercept:.3g} + all contributions = decision value {row.decision:.3g}"
+    start, end = f"mean value {row.intercept:.3g}", f"decision value {row.decision:.3g}"
     return figure.update_layout(
-        meta={"note": total},
+        meta={"note": f"The {start} and all contributions add up to the {end}."},
         xaxis={"title": {"text": "contribution"}, "zeroline": True},
         yaxis=_names_axis([label for _, label, _ in bars]),
         barmode="overlay",
@@ -394,9 +291,9 @@ def _names_axis(names: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _without_legend(is_legend: bool = False) -> dict[str, Any]:
+def _without_legend() -> dict[str, Any]:
     """Return the margin of a figure that has nothing above it."""
-    return {} if is_legend else {"margin": {"t": 12}}
+    return {"margin": {"t": 12}}
 
 
 def _histogram(edges: list[float], counts: list[int]) -> dict[str, Any]:

@@ -120,7 +120,7 @@ def _machine_summary(
     data, n_columns = view.background, len(view.feature_names)
     assert data is not None
     n = n_background(n_columns, n_machines)
-    settings = {"n_background": n, "n_permutations": 2 * n}
+    settings: dict[str, Any] = {"n_background": n, "n_permutations": 2 * n}
     explained = None
     if not view.is_additive:
         step = max(1, len(background.y) // n)

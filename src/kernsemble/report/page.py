@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from kernsemble.report.data import ColumnSummary
-from kernsemble.report.figures import Chart
 from kernsemble.report.charting import jinja2, library, markupsafe, themes
+from kernsemble.report.charts import Chart
+from kernsemble.report.data import ColumnSummary
 from kernsemble.report.summary import Summary
 
 DIGITS = 6
@@ -32,7 +32,9 @@ def page(summary: Summary, charts: dict[str, Chart], title: str) -> str:
     environment.filters["number"] = number
     drawn = {
         "themes": themes(),
-        "charts": {name: [_plain(each) for each in chart.figures] for name, chart in charts.items()},
+        "charts": {
+            name: [_plain(each) for each in chart.figures] for name, chart in charts.items()
+        },
         "choices": {
             name: [len(options) for options in chart.choices.values()]
             for name, chart in charts.items()

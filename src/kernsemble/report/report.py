@@ -10,7 +10,7 @@ from uuid import uuid4
 
 from numpy.typing import ArrayLike
 
-from kernsemble.report.figures import Chart, charts
+from kernsemble.report.charts import Chart, charts
 from kernsemble.report.page import page
 from kernsemble.report.summary import Summary
 

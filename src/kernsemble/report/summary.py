@@ -140,7 +140,7 @@ def _places(rows: Sequence[int], asked: Sample) -> IntArray:
         absent = np.setdiff1d(places, asked.places)
         if len(absent) > 0:
             raise ValueError(
-                f"rows = {rows!r}: row {absent[0]} is not among the {len(asked.places):,} rows that "
-                "were drawn of so many: give fewer rows that hold it as X_test"
+                f"rows = {rows!r}: row {absent[0]} is not among the {len(asked.places):,} rows "
+                "that were drawn of so many: give fewer rows that hold it as X_test"
             )
     return np.searchsorted(asked.places, places)
