@@ -120,7 +120,7 @@ def test_older_file_stays_when_writing_fails(tmp_path, monkeypatch):
 
 def test_missing_library_is_named_with_its_remedy():
     code = (
-        "import sys; sys.modules['plotly'] = None\n"
+        f"import sys; sys.path[:] = {sys.path}; sys.modules['plotly'] = None\n"
         "try: import kernsemble.report\n"
         "except ImportError as error: print(error)"
     )

@@ -147,7 +147,9 @@ def test_points_of_shapes_tell_the_function(name):
         if picture.categories is not None:
             named = dict(zip(picture.categories, picture.shape, strict=True))
             known = model.mixed_table_.categories[view.feature_names.index(picture.name)]
-            expected = {str(item or "missing"): shape(float(k)) for k, item in enumerate(known)}
+            expected = {
+                str(item or "missing"): float(shape(float(k))) for k, item in enumerate(known)
+            }
             assert named == pytest.approx(expected)
             continue
         x, heights = np.array(picture.x), np.array(picture.shape)

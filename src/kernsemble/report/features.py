@@ -123,7 +123,7 @@ def density_steps(density: StumpDensity) -> tuple[list[float], list[float]]:
 
     The weight between the ends of a step stays what it is.
     """
-    wide = (density.upper > density.lower) & np.isfinite(density.upper - density.lower)
+    wide = (density.upper > density.lower) & np.isfinite(density.lower) & np.isfinite(density.upper)
     lower, upper = density.lower[wide], density.upper[wide]
     measure, weight = density.measure[wide], density.weight[wide]
     if len(lower) == 0:

@@ -1,25 +1,16 @@
 """Scores of what a model said, with intervals."""
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import binomtest, t
-from sklearn.metrics import (
-    balanced_accuracy_score,
-    brier_score_loss,
-    log_loss,
-    mean_absolute_error,
-    r2_score,
-    roc_auc_score,
-    root_mean_squared_error,
-)
+from scipy.stats import binomtest, rankdata, t
 
-from kernsemble._typing import Array, FloatArray
+from kernsemble._typing import BoolArray, FloatArray, IntArray
 from kernsemble.report.outcomes import Outcomes
 
 LEVEL = 0.95
-N_RESAMPLES = 300
+N_RESAMPLES = 500
 MOST_RESAMPLED = 5_000  # rows; with more, the interval is that of so many, made narrower
 
 
@@ -68,52 +59,81 @@ def _of_classes(outcomes: Outcomes) -> Iterator[Score]:
     assert classes is not None
     is_right = predicted == y
     yield Score("accuracy", float(is_right.mean()), *wilson(int(is_right.sum()), len(y)), "Wilson")
-    yield _resampled("balanced accuracy", balanced_accuracy_score, y, predicted)
+    members = (y[:, np.newaxis] == np.unique(y)).astype(np.float64)
+    columns = np.hstack([members, members * is_right[:, np.newaxis]])
+    yield _resampled_means("balanced accuracy", columns, _balanced_accuracy)
     if not outcomes.has_every_class:
         return
-    if len(classes) == 2 and outcomes.values is not None:
-        yield _resampled("ROC AUC", roc_auc_score, y == classes[1], outcomes.values[:, 1])
+    codes, rows = np.searchsorted(classes, y), np.arange(len(y))
+    if outcomes.values is not None:
+        yield _resampled_area(codes, outcomes.values)
     if outcomes.probabilities is not None:
         P = outcomes.probabilities
         if len(classes) == 2:
-            yield _resampled("Brier score", brier_score_loss, y == classes[1], P[:, 1])
-        else:
-            yield _resampled("ROC AUC, one vs rest", _one_versus_rest_area, y, P)
-        codes = np.searchsorted(classes, y)
-        yield _resampled("log loss", _log_loss(len(classes)), codes, P)
+            yield _resampled_means("Brier score", ((P[:, 1] - codes) ** 2)[:, np.newaxis], _only)
+        likelihood = np.clip(P[rows, codes], np.finfo(np.float64).eps, None)
+        yield _resampled_means("log loss", -np.log(likelihood)[:, np.newaxis], _only)
 
 
-def _one_versus_rest_area(y: Array, P: FloatArray) -> float:
-    return float(roc_auc_score(y, P, multi_class="ovr"))
+def _of_numbers(y: FloatArray, predicted: FloatArray) -> Iterator[Score]:
+    residual, centred = y - predicted, y - y.mean()
+    if len(np.unique(y)) > 1:
+        yield _resampled_means("R²", np.column_stack([residual**2, centred**2, centred]), _r2)
+    yield _resampled_means("mean absolute error", np.abs(residual)[:, np.newaxis], _only)
+    yield _resampled_means("root mean squared error", (residual**2)[:, np.newaxis], _root)
 
 
-def _log_loss(n_classes: int) -> Callable[..., float]:
-    def loss(codes: Array, P: FloatArray) -> float:
-        return float(log_loss(codes, P, labels=np.arange(n_classes)))
-
-    return loss
+def _only(means: FloatArray) -> float:
+    return float(means[0])
 
 
-def _of_numbers(y: Array, predicted: Array) -> Iterator[Score]:
-    if len(y) > 1:
-        yield _resampled("R²", r2_score, y, predicted)
-    yield _resampled("mean absolute error", mean_absolute_error, y, predicted)
-    yield _resampled("root mean squared error", root_mean_squared_error, y, predicted)
+def _root(means: FloatArray) -> float:
+    return float(np.sqrt(means[0]))
 
 
-def _resampled(name: str, score: Callable[..., Any], y: Array, said: Array) -> Score:
+def _r2(means: FloatArray) -> float:
+    variance = means[1] - means[2] ** 2
+    return float(1.0 - means[0] / variance) if variance > 0.0 else np.nan
+
+
+def _balanced_accuracy(means: FloatArray) -> float:
+    shares, right = np.split(means, 2)
+    return float((right[shares > 0.0] / shares[shares > 0.0]).mean())
+
+
+def _resampled_means(name: str, columns: FloatArray, score: Callable[[FloatArray], float]) -> Score:
+    """Return a score that is a function of means over rows."""
+    return _resampled(name, lambda rows: score(columns[rows].mean(axis=0)), len(columns))
+
+
+def _resampled_area(codes: IntArray, values: FloatArray) -> Score:
+    """Return the area below the ROC curve, of several classes the mean of each against the rest."""
+    n_classes = values.shape[1]
+    judged = [1] if n_classes == 2 else list(range(n_classes))
+    name = "ROC AUC" if n_classes == 2 else "ROC AUC, one vs rest"
+
+    def area(rows: IntArray) -> float:
+        return float(np.mean([_area(codes[rows] == k, values[rows, k]) for k in judged]))
+
+    return _resampled(name, area, len(codes))
+
+
+def _area(is_class: BoolArray, value: FloatArray) -> float:
+    """Return the share of pairs, of one row of a class and one of the rest, in the right order."""
+    m, n = int(is_class.sum()), int((~is_class).sum())
+    if m == 0 or n == 0:
+        return np.nan
+    return (float(rankdata(value)[is_class].sum()) - 0.5 * m * (m + 1)) / (m * n)
+
+
+def _resampled(name: str, score: Callable[[IntArray], float], n: int) -> Score:
     """Return a score with the interval in which it lies when rows are drawn again and again.
 
-    Draws that lack a class are left out.
+    Draws for which there is no score, since they lack a class, are left out.
     """
-    rng, n = np.random.default_rng(0), len(y)
-    n_drawn, value = min(n, MOST_RESAMPLED), float(score(y, said))
-    n_distinct = 1 if y.dtype.kind == "f" else len(np.unique(y))
-    again = []
-    for _ in range(N_RESAMPLES):
-        rows = rng.integers(n, size=n_drawn)
-        if n_distinct == 1 or len(np.unique(y[rows])) == n_distinct:
-            again.append(float(score(y[rows], said[rows])))
+    rng, n_drawn, value = np.random.default_rng(0), min(n, MOST_RESAMPLED), score(np.arange(n))
+    again = np.array([score(rng.integers(n, size=n_drawn)) for _ in range(N_RESAMPLES)])
+    again = again[~np.isnan(again)]
     if len(again) < N_RESAMPLES // 2:
         return Score(name, value, np.nan, np.nan, "too few rows for an interval")
     ends = np.quantile(again, [0.5 - LEVEL / 2, 0.5 + LEVEL / 2])
