@@ -123,6 +123,7 @@ def test_numbers_of_a_chart_are_a_table(browser, folder):
     page, _ = opened(browser, written(folder, "stumps"), "phone")
     chart = page.locator("#chart-importances")
     chart.locator("summary").click()
+    chart.locator("table").wait_for()
     assert chart.locator("table tbody tr").count() == 3
     names = set(page.locator("#chart-shapes select option").all_inner_texts())
     assert {each.split("\t")[2] for each in chart.locator("tbody tr").all_inner_texts()} == names

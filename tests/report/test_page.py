@@ -80,6 +80,7 @@ def test_names_are_text_not_code(tmp_path):
     assert "<img" not in figures
 
 
+@pytest.mark.large
 def test_thousand_features_stay_light(tmp_path):
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(300, 1000))).add_prefix("a feature with a long name ")

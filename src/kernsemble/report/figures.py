@@ -37,7 +37,8 @@ def selection_figure(curve: SelectionCurve) -> Any:
         marker={"symbol": "diamond-open", "size": 16, "color": GREY, "line": {"width": 3}},
         name="chosen",
     )
-    spread = max(curve.lines[0].values) / max(min(curve.lines[0].values), 1e-300)
+    low, high = min(curve.lines[0].values), max(curve.lines[0].values)
+    spread = high / low if low > 0.0 else 1.0
     scale = {"type": "log", "dtick": 1 if spread < 1e6 else 2, "exponentformat": "power"}
     axis = {"title": {"text": escape(curve.parameter)}, **(scale if spread > 20 else {})}
     return figure.update_layout(

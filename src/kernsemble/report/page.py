@@ -30,6 +30,7 @@ def page(summary: Summary, charts: dict[str, Chart], title: str) -> str:
         undefined=jinja2.StrictUndefined,
     )
     environment.filters["number"] = number
+    shares = summary.importances
     drawn = {
         "themes": themes(),
         "charts": {
@@ -45,7 +46,8 @@ def page(summary: Summary, charts: dict[str, Chart], title: str) -> str:
         charts=charts,
         title=title,
         written=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        columns=_listed(summary),
+        columns=_listed(summary, shares),
+        shares=shares,
         confusion=_confusion(summary),
         style=markupsafe.Markup(_source("page.css")),
         script=markupsafe.Markup(_source("page.js")),
@@ -56,9 +58,8 @@ def page(summary: Summary, charts: dict[str, Chart], title: str) -> str:
     )
 
 
-def _listed(summary: Summary) -> list[ColumnSummary]:
+def _listed(summary: Summary, shares: dict[str, float]) -> list[ColumnSummary]:
     """Return the most important columns."""
-    shares = summary.importances
     ordered = sorted(summary.data.columns, key=lambda column: -shares[column.name])
     return ordered[:MOST_COLUMNS]
 

@@ -11,6 +11,7 @@ from kernsemble.report.outcomes import Outcomes
 
 LEVEL = 0.95
 N_RESAMPLES = 500
+MOST_CLASSES = 20  # whose ROC curves are resampled
 MOST_RESAMPLED = 5_000  # rows; with more, the interval is that of so many, made narrower
 
 
@@ -65,7 +66,7 @@ def _of_classes(outcomes: Outcomes) -> Iterator[Score]:
     if not outcomes.has_every_class:
         return
     codes, rows = np.searchsorted(classes, y), np.arange(len(y))
-    if outcomes.values is not None:
+    if outcomes.values is not None and len(classes) <= MOST_CLASSES:
         yield _resampled_area(codes, outcomes.values)
     if outcomes.probabilities is not None:
         P = outcomes.probabilities

@@ -13,6 +13,7 @@ from kernsemble.inspection import EnsembleView
 from kernsemble.report.curves import Curves, curves
 from kernsemble.report.data import DataSummary, data_summary
 from kernsemble.report.machines import (
+    MOST_MACHINES,
     MOST_ROWS,
     MachineSummary,
     machine_labels,
@@ -94,7 +95,8 @@ class Summary:
         if (X_test is None) != (y_test is None):
             raise ValueError("X_test and y_test belong together: give both, or none")
         labels = machine_labels(model)
-        background = Sample.of(X, y, most_rows(model.n_features_in_, len(labels)))
+        shown = min(len(labels), MOST_MACHINES)
+        background = Sample.of(X, y, most_rows(model.n_features_in_, shown))
         if X_test is None:
             asked = Sample.of(X, y, SCORED_ROWS)
             outcomes = Outcomes.of(model, asked, "training rows")
