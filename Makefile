@@ -15,7 +15,7 @@ endif
 help:  ## list these commands
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
 
-demo: $(VENV)/demo.stamp  ## fit our kernels on embedded data and write demo-report.html
+demo: $(VENV)/demo.stamp  ## a leaderboard against forests and boosting, and demo-report.html
 	$(BIN)/python examples/demo.py
 
 test: lint check docs  ## everything CI runs: lint, types, layers, tests, coverage, docs
@@ -55,7 +55,7 @@ $(VENV)/base.stamp: constraints.txt
 	touch $@
 
 $(VENV)/demo.stamp: $(VENV)/base.stamp pyproject.toml
-	$(INSTALL_SELF) ".[plot]"
+	$(INSTALL_SELF) ".[demo]"
 	touch $@
 
 $(VENV)/dev.stamp: $(VENV)/base.stamp pyproject.toml

@@ -24,6 +24,7 @@ __all__ = [
     "learners",
     "load",
     "persistence",
+    "report",
     "save",
     "selection",
     "solvers",

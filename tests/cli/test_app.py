@@ -8,7 +8,9 @@ import warnings
 import pytest
 
 from kernsemble import __main__ as script
-from kernsemble.cli import app as commands, demo
+from kernsemble.cli import app as commands
+
+report_demo = pytest.importorskip("kernsemble.report.demo")
 
 
 @pytest.mark.parametrize("words", [(), ("--help",), ("fit", "--help"), ("predict", "--help")])
@@ -38,7 +40,7 @@ def test_whatever_happens_is_told_in_one_line(run, monkeypatch, error, code, lin
     def fail(*_, **__):
         raise error
 
-    monkeypatch.setattr(demo.runpy, "run_path", fail)
+    monkeypatch.setattr(report_demo, "demo", fail)
     result = run("demo")
     assert result.exit_code == code
     assert line in result.stderr
@@ -53,13 +55,13 @@ def test_warnings_are_notes(run, monkeypatch):
         for _ in range(2):
             warnings.warn("mind\nthe gap", stacklevel=1)
 
-    monkeypatch.setattr(demo.runpy, "run_path", warn)
+    monkeypatch.setattr(report_demo, "demo", warn)
     assert run("demo").stderr == "kernsemble: note: mind the gap\n"
 
 
-def test_the_demo_needs_its_script(refused, monkeypatch, tmp_path):
-    monkeypatch.setattr(demo, "SCRIPT", tmp_path / "demo.py")
-    assert "make demo" in refused("demo")
+def test_the_demo_needs_the_report(refused, monkeypatch):
+    monkeypatch.delattr(report_demo, "demo")
+    assert "kernsemble[demo]" in refused("demo")
 
 
 def test_commands_are_listed_without_numeric_libraries():

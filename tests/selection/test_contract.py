@@ -7,10 +7,15 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from kernsemble.selection import ParallelEvolutionSelector
 
 
-def spread(columns, y, sample_weight=None):
-    """Prefer columns that vary."""
-    mean = np.average(columns, axis=0, weights=sample_weight)
-    return -float(np.average((columns - mean) ** 2, axis=0, weights=sample_weight).sum())
+class Spread:
+    """Prefers columns that vary; tests are named by what it is written as."""
+
+    def __call__(self, columns, y, sample_weight=None):
+        mean = np.average(columns, axis=0, weights=sample_weight)
+        return -float(np.average((columns - mean) ** 2, axis=0, weights=sample_weight).sum())
+
+    def __repr__(self):
+        return "Spread()"
 
 
 @pytest.mark.large
@@ -20,7 +25,7 @@ def spread(columns, y, sample_weight=None):
     [
         ParallelEvolutionSelector(n_universes=5),
         ParallelEvolutionSelector("gcv", n_universes=3, n_generations=2, select=("top", 1)),
-        ParallelEvolutionSelector(spread, n_universes=2, n_generations=1, select=0.5),
+        ParallelEvolutionSelector(Spread(), n_universes=2, n_generations=1, select=0.5),
     ]
 )
 def test_the_contract_of_scikit_learn(estimator, check):

@@ -6,7 +6,7 @@ import numpy as np
 
 from kernsemble.cli.console import CommandError
 from kernsemble.cli.samples import Sample
-from kernsemble.cli.scores import Score, fold_score
+from kernsemble.inspection.scores import Score, fold_score
 
 __all__ = ["Contender", "Contest", "leaderboard"]
 
@@ -128,7 +128,9 @@ def _cross_validated(model: Any, metric: str, n_rows: int) -> list[Contender]:
         chosen = results["params"][place]
         key = str(chosen["kernel"]), str(chosen["scaling"])
         if key not in best:
-            best[key] = Contender(*key, chosen["C"], fold_score(metric, folds[place]), n_rows)
+            best[key] = Contender(
+                *key, chosen["C"], fold_score(metric, folds[place], most=1.0), n_rows
+            )
     return list(best.values())
 
 
@@ -136,7 +138,7 @@ def _raced(results: dict[str, list[Any]], metric: str) -> list[Contender]:
     """Return the best of each family on each scale, where it got farthest."""
     names = ("kernel", "scaling", "C", "mean_test_score", "n_rows")
     entries = [
-        Contender(str(kernel), str(scaling), C, Score(metric, mean, np.nan, np.nan), n)
+        Contender(str(kernel), str(scaling), C, Score(metric, mean, np.nan, np.nan, "none"), n)
         for kernel, scaling, C, mean, n in zip(*(results[name] for name in names), strict=True)
     ]
     entries.sort(key=lambda each: (-each.n_rows, -np.nan_to_num(each.score.value, nan=-np.inf)))

@@ -1,19 +1,11 @@
 """``kernsemble demo``: what the library does, on embedded data."""
 
-import runpy
-from pathlib import Path
+from kernsemble.cli.console import say
+from kernsemble.cli.parts import part
 
-import kernsemble
-from kernsemble.cli.console import CommandError
-
-SCRIPT = Path(kernsemble.__file__).parents[2] / "examples" / "demo.py"
+PAGE = "demo-report.html"
 
 
 def demo() -> None:
-    """Fit kernels to embedded data, compare them, and write demo-report.html."""
-    if not SCRIPT.is_file():
-        raise CommandError(
-            f"there is no {SCRIPT}: the demo is in the sources; clone the repository and run "
-            "make demo there"
-        )
-    runpy.run_path(str(SCRIPT), run_name="__main__")
+    """Compare kernels with forests and boosting on embedded data, and write demo-report.html."""
+    part("report.demo", "demo", "the demonstration", "pip install 'kernsemble[demo]'")(PAGE, say)

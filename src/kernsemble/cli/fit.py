@@ -31,7 +31,7 @@ from kernsemble.cli.tables import TableFile
 if TYPE_CHECKING:
     from kernsemble.cli.contest import Contender
     from kernsemble.cli.samples import Sample
-    from kernsemble.cli.scores import Score
+    from kernsemble.inspection.scores import Score
 
 TASKS = ("auto", "classification", "regression")
 SCALINGS = ("auto", "range", "rank", "distinct")
@@ -119,7 +119,8 @@ def fit(  # noqa: PLR0913, PLR0917 (options, given by name)
     from kernsemble.cli.contest import Contest, leaderboard
     from kernsemble.cli.models import TrainingTable
     from kernsemble.cli.samples import read_sample, read_test_sample
-    from kernsemble.cli.scores import scores_on
+    from kernsemble.inspection.outcomes import Outcomes
+    from kernsemble.inspection.scores import scores
 
     start, words = time.perf_counter(), all_missing(missing)
     train_file = TableFile(train, words)
@@ -142,7 +143,7 @@ def fit(  # noqa: PLR0913, PLR0917 (options, given by name)
     is_classifier = sample.task == "classification"
     metric = scoring or ("accuracy" if is_classifier else "r2")
     board = leaderboard(model, metric, sample.n_rows)
-    tests = scores_on(model, apart.X, apart.y, is_classifier, seed) if apart else []
+    tests = scores(Outcomes.of(model, apart.X, apart.y, "test rows")) if apart else []
     TrainingTable.of(sample.kinds, target, words).of_model(model)
     about = _about(sample, apart, board, f"{target} of {train.name}") if report else {}
     _write(model, out, report, about)

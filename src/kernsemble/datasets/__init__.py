@@ -10,6 +10,7 @@ from kernsemble.datasets.breiman import make_ringnorm, make_threenorm, make_twon
 from kernsemble.datasets.catalogue import DatasetEntry, list_datasets
 from kernsemble.datasets.dataset import Dataset, Split
 from kernsemble.datasets.loading import load
+from kernsemble.datasets.mixed_table import make_mixed_table
 from kernsemble.datasets.toys import (
     make_rotated_gaussians,
     make_sparse_sum,
@@ -31,6 +32,7 @@ __all__ = [
     "UnknownDatasetError",
     "list_datasets",
     "load",
+    "make_mixed_table",
     "make_ringnorm",
     "make_rotated_gaussians",
     "make_sparse_sum",

@@ -4,24 +4,26 @@ import numpy as np
 import pytest
 from sklearn.dummy import DummyRegressor
 
-from kernsemble.cli.scores import fold_score, scores_on
+from kernsemble.inspection.outcomes import Outcomes
+from kernsemble.inspection.scores import fold_score, scores
 
 
 def test_the_interval_of_folds_is_that_of_nadeau_and_bengio():
-    scores = np.array([0.7, 0.8, 0.75, 0.9, 0.85])
-    found = fold_score("accuracy", scores)
-    width = 2.776445 * np.sqrt((1 / 5 + 1 / 4) * np.var(scores, ddof=1))
+    folds = np.array([0.7, 0.8, 0.75, 0.9, 0.85])
+    found = fold_score("accuracy", folds, most=1.0)
+    width = 2.776445 * np.sqrt((1 / 5 + 1 / 4) * np.var(folds, ddof=1))
     assert found.value == pytest.approx(0.8)
     assert found.low == pytest.approx(0.8 - width)
     assert found.high == pytest.approx(min(0.8 + width, 1.0))
-    assert np.isnan(fold_score("accuracy", scores[:1]).low)
+    assert np.isnan(fold_score("accuracy", folds[:1]).low)
 
 
 def test_the_interval_of_an_absolute_error_is_as_wide_as_its_normal_one():
     rng = np.random.default_rng(0)
     y = rng.normal(size=60_000)
     model = DummyRegressor(strategy="constant", constant=0.0).fit(np.zeros((2, 1)), [0.0, 1.0])
-    _, error = scores_on(model, np.zeros((len(y), 1)), y, False, 0)
+    outcomes = Outcomes.of(model, np.zeros((len(y), 1)), y, "test rows")
+    error = next(each for each in scores(outcomes) if each.name == "mean absolute error")
     assert error.value == pytest.approx(np.abs(y).mean())
     assert error.low < np.sqrt(2.0 / np.pi) < error.high
     normal = 2 * 1.96 * np.abs(y).std() / np.sqrt(len(y))

@@ -1,0 +1,319 @@
+"""Figures of Plotly without colours, which the page's theme gives."""
+
+from collections.abc import Callable, Sequence
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from kernsemble.inspection.outcomes import Outcomes
+from kernsemble.report.charting import go, make_subplots
+from kernsemble.report.curves import CalibrationCurve, Curve
+from kernsemble.report.features import FeaturePicture
+from kernsemble.report.machines import Contribution, ExplainedRow
+from kernsemble.report.selection import SelectionCurve
+
+MOST_IMPORTANCES = 20
+MOST_POINTS = 1_500
+LONGEST = 27  # characters of a label on an axis
+GREY = "#8a8a8a"  # visible on white and on black
+
+
+def selection_figure(curve: SelectionCurve) -> Any:
+    """Draw scores along a grid."""
+    figure = go.Figure()
+    for line in curve.lines:
+        figure.add_scatter(
+            x=line.values,
+            y=line.scores,
+            error_y={"array": line.standard_errors, "thickness": 1, "width": 3},
+            mode="lines+markers",
+            name=_label(line.name or curve.measure, 48),
+        )
+    figure.add_scatter(
+        x=[curve.chosen[0]],
+        y=[curve.chosen[1]],
+        mode="markers",
+        marker={"symbol": "diamond-open", "size": 16, "color": GREY, "line": {"width": 3}},
+        name="chosen",
+    )
+    low, high = min(curve.lines[0].values), max(curve.lines[0].values)
+    spread = high / low if low > 0.0 else 1.0
+    scale = {"type": "log", "dtick": 1 if spread < 1e6 else 2, "exponentformat": "power"}
+    axis = {"title": {"text": escape(curve.parameter)}, **(scale if spread > 20 else {})}
+    return figure.update_layout(
+        xaxis=axis, yaxis={"title": {"text": escape(curve.measure)}}, showlegend=True, height=380
+    )
+
+
+def area_figure(
+    curves: Sequence[Curve], x_title: str, y_title: str, is_diagonal: bool = False
+) -> Any:
+    """Draw ROC curves, or precision against recall."""
+    figure = go.Figure()
+    for each in curves:
+        figure.add_scatter(
+            x=each.x, y=each.y, mode="lines", name=f"{_label(each.name)} ({each.area:.3f})"
+        )
+    if is_diagonal:
+        figure.add_scatter(**_diagonal(0.0, 1.0))
+    return figure.update_layout(
+        xaxis={"title": {"text": x_title}, "range": [-0.02, 1.02]},
+        yaxis={"title": {"text": y_title}, "range": [-0.02, 1.02]},
+        showlegend=True,
+        height=380,
+    )
+
+
+def calibration_figure(curves: Sequence[CalibrationCurve]) -> Any:
+    """Draw how often probabilities came true."""
+    figure = go.Figure()
+    for each in curves:
+        share = np.array(each.share)
+        figure.add_scatter(
+            x=each.probability,
+            y=each.share,
+            error_y={
+                "array": np.maximum(each.high - share, 0.0).tolist(),
+                "arrayminus": np.maximum(share - each.low, 0.0).tolist(),
+                "thickness": 1,
+                "width": 3,
+            },
+            mode="lines+markers",
+            name=_label(each.name),
+            customdata=each.n_rows,
+            hovertemplate="probability %{x:.3f}, share %{y:.3f}, %{customdata} rows",
+        )
+    figure.add_scatter(**_diagonal(0.0, 1.0))
+    return figure.update_layout(
+        xaxis={"title": {"text": "probability"}, "range": [-0.02, 1.02]},
+        yaxis={"title": {"text": "share"}, "range": [-0.02, 1.02]},
+        showlegend=True,
+        height=380,
+    )
+
+
+def prediction_figure(outcomes: Outcomes) -> Any:
+    """Draw observed against predicted numbers, of at most some rows."""
+    step = max(1, -(-len(outcomes.y) // MOST_POINTS))
+    y, predicted = outcomes.y[::step], outcomes.predicted[::step]
+    figure = go.Figure()
+    ends = min(y.min(), predicted.min()), max(y.max(), predicted.max())
+    figure.add_scatter(
+        x=predicted.tolist(), y=y.tolist(), mode="markers", name="rows", marker={"opacity": 0.6}
+    )
+    figure.add_scatter(**_diagonal(*map(float, ends)))
+    return figure.update_layout(
+        xaxis={"title": {"text": "predicted"}},
+        yaxis={"title": {"text": "observed"}},
+        height=380,
+        **_without_legend(),
+    )
+
+
+def residual_figure(outcomes: Outcomes) -> Any:
+    """Draw how residuals are distributed."""
+    counts, edges = np.histogram(outcomes.y - outcomes.predicted, bins=40)
+    figure = go.Figure()
+    figure.add_bar(**_histogram(edges.tolist(), counts.tolist()), name="rows")
+    return figure.update_layout(
+        xaxis={"title": {"text": "residual"}},
+        yaxis={"title": {"text": "rows"}},
+        height=380,
+        **_without_legend(),
+    )
+
+
+def importance_figure(importances: dict[str, float]) -> Any:
+    """Draw the shares of the most important features."""
+    names = list(importances)[:MOST_IMPORTANCES]
+    figure = go.Figure()
+    figure.add_bar(
+        x=[importances[name] for name in names],
+        y=list(range(len(names))),
+        orientation="h",
+        text=[escape(name) for name in names],
+        textposition="none",
+        hovertemplate="%{text}: %{x:.1%}<extra></extra>",
+        name="share",
+    )
+    return figure.update_layout(
+        xaxis={"title": {"text": "share"}, "tickformat": ".0%"},
+        yaxis=_names_axis(names),
+        height=60 + 22 * len(names),
+        **_without_legend(),
+    )
+
+
+def feature_figure(picture: FeaturePicture) -> Any:
+    """Draw shape function, stump density and data of a feature below each other."""
+    panels: list[tuple[str, float, Callable[[Any, FeaturePicture, int], None]]] = []
+    if picture.shape or picture.points_x:
+        title = "adds" if picture.shape else "contributes"
+        panels.append((title, 0.55, _add_shape))
+    if picture.densities:
+        panels.append(("density S", 0.25, _add_densities))
+    if picture.thresholds:
+        panels.append(("weight", 0.25, _add_thresholds))
+    if picture.counts:
+        panels.append(("rows", 0.2, _add_data))
+    heights = [share for _, share, _ in panels] or [1.0]
+    figure = make_subplots(
+        rows=len(heights), cols=1, shared_xaxes=True, vertical_spacing=0.05, row_heights=heights
+    )
+    for row, (title, _, add) in enumerate(panels, start=1):
+        add(figure, picture, row)
+        figure.update_yaxes(title_text=title, row=row, col=1)
+    if picture.missing is not None:
+        figure.add_scatter(
+            x=[picture.x[0], picture.x[-1]],
+            y=[picture.missing] * 2,
+            mode="lines",
+            line={"dash": "dash"},
+            name="where missing",
+            row=1,
+            col=1,
+        )
+    if picture.categories is not None:
+        places = list(range(len(picture.categories)))
+        names = [_label(name) for name in picture.categories]
+        figure.update_xaxes(tickmode="array", tickvals=places, ticktext=names)
+    figure.update_xaxes(title_text=_label(picture.name, 60), row=len(heights), col=1)
+    is_told = picture.missing is not None
+    margin = {} if is_told else _without_legend()
+    return figure.update_layout(height=520, bargap=0.0, showlegend=is_told, **margin)
+
+
+def _add_shape(figure: Any, picture: FeaturePicture, row: int) -> None:
+    if picture.categories is not None and picture.shape:
+        figure.add_bar(x=picture.x, y=picture.shape, width=0.8, name="adds", row=row, col=1)
+    elif picture.shape:
+        figure.add_scatter(x=picture.x, y=picture.shape, mode="lines", name="adds", row=row, col=1)
+    if picture.points_x:
+        figure.add_scatter(
+            x=picture.points_x,
+            y=picture.points_y,
+            mode="markers",
+            marker={"opacity": 0.7},
+            name="rows",
+            row=row,
+            col=1,
+        )
+
+
+def _add_densities(figure: Any, picture: FeaturePicture, row: int) -> None:
+    for x, y in picture.densities:
+        figure.add_scatter(
+            x=x,
+            y=y,
+            mode="lines",
+            fill="tozeroy",
+            name="stump density",
+            showlegend=False,
+            row=row,
+            col=1,
+        )
+
+
+def _add_thresholds(figure: Any, picture: FeaturePicture, row: int) -> None:
+    for x, y in picture.thresholds:
+        span = (picture.edges[-1] - picture.edges[0]) if picture.edges else 1.0
+        figure.add_bar(
+            x=x, y=y, width=span / 150, name="weight of stumps", showlegend=False, row=row, col=1
+        )
+
+
+def _add_data(figure: Any, picture: FeaturePicture, row: int) -> None:
+    bars: dict[str, Any] = {"x": picture.x or list(range(len(picture.counts))), "y": picture.counts}
+    if picture.categories is None:
+        bars = _histogram(picture.edges, picture.counts)
+    else:
+        bars["width"] = 0.8
+    bars |= {"marker": {"color": GREY}, "name": "rows of data", "showlegend": False}
+    figure.add_bar(**bars, row=row, col=1)
+
+
+def row_figure(row: ExplainedRow, label: str) -> Any:
+    """Draw what features contribute to a row, for either side."""
+    bars = [
+        (f"{each.feature} = {each.value}", _value_label(each), each.contribution)
+        for each in row.contributions
+    ]
+    if row.n_others:
+        bars.append((f"{row.n_others} others", f"{row.n_others} others", row.others))
+    figure, sides = go.Figure(), _sides(label)
+    for side, sign in zip(sides, (1, -1), strict=True):
+        mine = [(k, name, phi) for k, (name, _, phi) in enumerate(bars) if np.sign(phi) == sign]
+        figure.add_bar(
+            x=[phi for _, _, phi in mine],
+            y=[k for k, _, _ in mine],
+            orientation="h",
+            width=0.8,
+            text=[escape(name) for _, name, _ in mine],
+            textposition="none",
+            hovertemplate="%{text}: %{x:+.4g}<extra></extra>",
+            name=_label(side, 40),
+        )
+    start, end = f"mean value {row.intercept:.3g}", f"decision value {row.decision:.3g}"
+    return figure.update_layout(
+        meta={"note": f"The {start} and all contributions add up to the {end}."},
+        xaxis={"title": {"text": "contribution"}, "zeroline": True},
+        yaxis=_names_axis([label for _, label, _ in bars]),
+        barmode="overlay",
+        showlegend=True,
+        height=150 + 24 * len(bars),
+    )
+
+
+def _value_label(each: Contribution) -> str:
+    """Return a feature and its value, of which the value is not cut off."""
+    value = each.value if len(each.value) <= LONGEST // 2 else f"{each.value[: LONGEST // 2]}…"
+    room = LONGEST - len(value) - 3
+    name = each.feature if len(each.feature) <= room else f"{each.feature[: room - 1]}…"
+    return f"{name} = {value}"
+
+
+def _sides(label: str) -> tuple[str, str]:
+    """Return what contributions above and below zero speak for."""
+    first, found, second = label.partition(" vs ")
+    if not found:
+        return ("more", "less") if label == "prediction" else (f"for {label}", f"against {label}")
+    return f"for {first}", f"for {second}"
+
+
+def _names_axis(names: Sequence[str]) -> dict[str, Any]:
+    """Return an axis with names instead of places, the first on top."""
+    return {
+        "tickmode": "array",
+        "tickvals": list(range(len(names))),
+        "ticktext": [_label(name) for name in names],
+        "range": [len(names) - 0.5, -0.5],
+        "automargin": True,
+    }
+
+
+def _without_legend() -> dict[str, Any]:
+    """Return the margin of a figure that has nothing above it."""
+    return {"margin": {"t": 12}}
+
+
+def _histogram(edges: list[float], counts: list[int]) -> dict[str, Any]:
+    low, high = np.array(edges[:-1]), np.array(edges[1:])
+    return {"x": (0.5 * (low + high)).tolist(), "y": counts, "width": (high - low).tolist()}
+
+
+def _diagonal(low: float, high: float) -> dict[str, Any]:
+    return {
+        "x": [low, high],
+        "y": [low, high],
+        "mode": "lines",
+        "line": {"dash": "dot", "color": GREY},
+        "showlegend": False,
+        "hoverinfo": "skip",
+        "name": "reference",
+    }
+
+
+def _label(name: str, longest: int = LONGEST) -> str:
+    """Return a name for Plotly, which reads some of HTML: escaped, and not too long."""
+    return escape(name if len(name) <= longest else f"{name[: longest - 1]}…", quote=False)

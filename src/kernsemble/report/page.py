@@ -1,0 +1,101 @@
+"""One page that holds everything: text, charts, and the library that draws them."""
+
+import gzip
+import json
+import math
+from base64 import b64encode
+from datetime import UTC, datetime
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+
+from kernsemble.report.charting import jinja2, library, markupsafe, themes
+from kernsemble.report.charts import Chart
+from kernsemble.report.data import ColumnSummary
+from kernsemble.report.summary import Summary
+
+DIGITS = 6
+MOST_COLUMNS = 200  # in the table of columns
+MOST_CLASSES = 20  # in the table of classes
+
+
+def page(summary: Summary, charts: dict[str, Chart], title: str) -> str:
+    """Return the HTML of a report: it loads nothing from anywhere."""
+    environment = jinja2.Environment(
+        loader=jinja2.FunctionLoader(_source),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    environment.filters["number"] = number
+    shares = summary.importances
+    drawn = {
+        "themes": themes(),
+        "charts": {
+            name: [_plain(each) for each in chart.figures] for name, chart in charts.items()
+        },
+        "choices": {
+            name: [len(options) for options in chart.choices.values()]
+            for name, chart in charts.items()
+        },
+    }
+    return environment.get_template("page.html").render(
+        summary=summary,
+        charts=charts,
+        title=title,
+        written=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        columns=_listed(summary, shares),
+        shares=shares,
+        confusion=_confusion(summary),
+        style=markupsafe.Markup(_source("page.css")),
+        script=markupsafe.Markup(_source("page.js")),
+        library=b64encode(library()).decode(),
+        drawn=b64encode(
+            gzip.compress(json.dumps(drawn, separators=(",", ":")).encode(), 9, mtime=0)
+        ).decode(),
+    )
+
+
+def _listed(summary: Summary, shares: dict[str, float]) -> list[ColumnSummary]:
+    """Return the most important columns."""
+    ordered = sorted(summary.data.columns, key=lambda column: -shares[column.name])
+    return ordered[:MOST_COLUMNS]
+
+
+def _confusion(summary: Summary) -> list[list[int]]:
+    classes = summary.outcomes.classes
+    is_shown = classes is not None and len(classes) <= MOST_CLASSES
+    return summary.outcomes.confusion() if is_shown else []
+
+
+def _source(name: str) -> str:
+    return files("kernsemble.report").joinpath("templates", name).read_text(encoding="utf-8")
+
+
+def number(value: Any) -> str:
+    """Return a number as a reader wants it, and anything else as it is."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
+        return str(value)
+    if isinstance(value, (int, np.integer)):
+        return f"{value:,}"
+    return f"{value:.4g}" if math.isfinite(value) else "–"
+
+
+def _plain(figure: Any) -> dict[str, Any]:
+    """Return a figure as what JSON holds, without Plotly's own theme, in six digits."""
+    found = figure.to_plotly_json()
+    found["layout"].pop("template", None)
+    rounded: dict[str, Any] = _rounded(found)
+    return rounded
+
+
+def _rounded(item: Any) -> Any:
+    if isinstance(item, dict):
+        return {name: _rounded(each) for name, each in item.items()}
+    if isinstance(item, (list, tuple, np.ndarray)):
+        return [_rounded(each) for each in item]
+    if isinstance(item, (float, np.floating)):
+        return float(f"{item:.{DIGITS}g}") if math.isfinite(item) else None
+    return item.item() if isinstance(item, np.generic) else item

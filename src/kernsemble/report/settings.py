@@ -1,0 +1,78 @@
+"""What is needed to make a model again."""
+
+import platform
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import numpy as np
+from sklearn import config_context
+
+PACKAGES = ("kernsemble", "scikit-learn", "numpy", "scipy", "numba", "pandas", "polars", "skops")
+LONGEST = 300  # characters of a setting
+
+
+@dataclass(frozen=True, eq=False)
+class Settings:
+    """The settings of a model, what it learned of itself, versions, and code to use it."""
+
+    parameters: dict[str, str]
+    learned: dict[str, str]
+    versions: dict[str, str]
+    code: str
+
+
+def settings_of(model: Any) -> Settings:
+    """Return what is needed to make a fitted model again."""
+    parameters = {name: _short(value) for name, value in model.get_params(deep=False).items()}
+    return Settings(parameters, _learned(model), _versions(), _code(model))
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]} …"
+
+
+def _learned(model: Any) -> dict[str, str]:
+    """Return what was chosen or counted, of the models that have it."""
+    found: dict[str, str] = {}
+    for name in ("kernel_", "C_", "epsilon_", "nu_", "solver_", "best_score_"):
+        if hasattr(model, name):
+            value = getattr(model, name)
+            found[name] = f"{value:.6g}" if isinstance(value, float) else _short(value)
+    scaling = getattr(model, "scaling_", None)
+    if scaling is not None:
+        found["scaling_"] = repr(scaling.kind)
+    if hasattr(model, "support_"):
+        found["support vectors"] = f"{len(model.support_):,}"
+    if hasattr(model, "estimator_weights_"):
+        found["hypotheses"] = f"{np.count_nonzero(model.estimator_weights_):,}"
+    for name in ("duality_gap_", "n_iter_"):
+        if hasattr(model, name):
+            found[name] = f"{np.max(getattr(model, name)):.4g}"
+    return found
+
+
+def _versions() -> dict[str, str]:
+    found = {"python": platform.python_version(), "platform": platform.platform()}
+    for name in PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def _code(model: Any) -> str:
+    family = type(model)
+    package = ".".join(family.__module__.split(".")[:2])
+    with config_context(print_changed_only=True):
+        made = repr(model)
+    return (
+        "import kernsemble\n"
+        f"from {package} import {family.__name__}\n\n"
+        f"model = {made}.fit(X, y)\n\n"
+        'kernsemble.save(model, "model.skops")\n'
+        'model = kernsemble.load("model.skops")  # a file without code\n'
+        "model.predict(X)\n"
+    )

@@ -1,0 +1,57 @@
+"""The mixed table follows its formula."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_array_equal
+
+from kernsemble.datasets import make_mixed_table
+from kernsemble.datasets.mixed_table import HOUSEHOLDS, OCCUPATIONS
+
+
+def probability(X):
+    """The probability of a high income, told without gaps."""
+    occupation, household = X["occupation"].astype(str), X["household"].astype(str)
+    logit = (
+        -2.6
+        + 1.6 * np.exp(-(((X["age"] - 47) / 14) ** 2))
+        + 0.4 * (X["education"] - 10)
+        + 1.2 * np.tanh((X["hours"] - 40) / 8)
+        + 0.45 * np.log10(1 + X["gain"])
+        + occupation.map(OCCUPATIONS)
+        + household.map(HOUSEHOLDS)
+        + 0.5 * ((household == "couple") & (X["education"] > 12))
+    )
+    return 1 / (1 + np.exp(-logit))
+
+
+def test_incomes_are_high_as_often_as_the_formula_says():
+    X, y = make_mixed_table(50_000, missing=0.0, random_state=0)
+    assert X.notna().all(axis=None)
+    P, is_high = probability(X), y == "high"
+    for k in range(10):
+        mine = (k / 10 <= P) & ((k + 1) / 10 > P)
+        error = np.sqrt((P[mine] * (1 - P[mine])).sum()) / mine.sum()
+        assert abs(is_high[mine].mean() - P[mine].mean()) < 4 * error
+
+
+def test_gaps_are_as_frequent_as_asked_for_and_tell_of_hours():
+    X, y = make_mixed_table(20_000, missing=0.1, random_state=0)
+    gaps = X.isna()
+    assert gaps[["age", "gain", "household", "region"]].to_numpy().sum() == 0
+    assert gaps["education"].mean() == pytest.approx(0.1, abs=0.01)
+    assert gaps["occupation"].mean() == pytest.approx(0.1, abs=0.01)
+    assert gaps["hours"][y == "high"].mean() == pytest.approx(0.3, abs=0.02)
+    assert gaps["hours"][y == "below"].mean() == pytest.approx(0.1, abs=0.01)
+
+
+def test_seed_decides_the_table():
+    (X, y), (again, y_again) = (make_mixed_table(50, random_state=3) for _ in range(2))
+    pd.testing.assert_frame_equal(X, again)
+    assert_array_equal(y, y_again)
+
+
+@pytest.mark.parametrize("settings", [{"n_samples": 0}, {"missing": 1.5}])
+def test_settings_are_checked(settings):
+    with pytest.raises(ValueError, match=next(iter(settings))):
+        make_mixed_table(**settings)

@@ -1,0 +1,153 @@
+"""The page in a browser: drawn without errors, usable by mouse and on a phone."""
+
+import shutil
+
+import pytest
+from report.models import cancer, every_model, stumps
+
+from kernsemble.report import write_report
+
+pytest.importorskip("playwright", reason="playwright drives the browser")
+
+from playwright.sync_api import Error, sync_playwright
+
+WIDTHS = {"desktop": (1280, 900), "phone": (390, 844)}
+
+
+@pytest.fixture(scope="module")
+def browser():
+    program = shutil.which("chromium") or shutil.which("chromium-browser")
+    if program is None:
+        pytest.skip("there is no chromium on this machine")
+    with sync_playwright() as driver:
+        try:
+            opened = driver.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        except Error as error:
+            pytest.skip(f"chromium does not start here: {error}")
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("pages")
+
+
+def written(folder, name):
+    model, X, y = every_model()[name]
+    path = folder / f"{name}.html"
+    if path.exists():
+        return path
+    if name == "stumps":
+        X, X_test, y, y_test = cancer()
+        return write_report(stumps(), path, X, y, X_test=X_test, y_test=y_test)
+    return write_report(model, path, X, y)
+
+
+def opened(browser, path, width="desktop", scheme="light"):
+    """Return the page when it is drawn, and what it complained of."""
+    size = dict(zip(("width", "height"), WIDTHS[width], strict=True))
+    is_phone = width == "phone"
+    context = browser.new_context(
+        viewport=size, color_scheme=scheme, offline=True, is_mobile=is_phone, has_touch=is_phone
+    )
+    page, complaints = context.new_page(), []
+    page.on("console", lambda said: complaints.append(said.text))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.goto(path.as_uri())
+    page.wait_for_selector("html[data-ready]", state="attached", timeout=60_000)
+    return page, complaints
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("name", ["stumps", "trees", "classes", "numbers", "mixed", "boosted"])
+def test_every_chart_is_drawn_without_errors(browser, folder, name, width):
+    page, complaints = opened(browser, written(folder, name), width)
+    charts = page.locator("[data-chart]")
+    assert charts.count() >= 3
+    for chart in charts.all():
+        assert chart.get_attribute("data-drawn") == "yes"
+        box = chart.locator(".main-svg").first.bounding_box()
+        assert box["width"] > 200
+        assert box["height"] > 90
+        marks = ".scatterlayer .trace, .barlayer .trace"
+        assert chart.locator(marks).count() >= 1
+    wide = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+    assert wide <= 0
+    assert complaints == []
+    assert page.locator("#problem").is_hidden()
+    page.context.close()
+
+
+def test_hovering_tells_a_value(browser, folder):
+    page, complaints = opened(browser, written(folder, "stumps"))
+    chart = page.locator("#chart-importances")
+    chart.scroll_into_view_if_needed()
+    chart.locator(".barlayer .point").first.hover(force=True)  # through what Plotly lays over it
+    label = chart.locator(".hoverlayer .hovertext")
+    label.first.wait_for()
+    first = page.locator("#chart-shapes select option").first.inner_text()
+    assert label.first.text_content().startswith(first)
+    assert "%" in label.first.text_content()
+    assert complaints == []
+    page.context.close()
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_reader_chooses_features_machines_and_rows(browser, folder, width):
+    page, complaints = opened(browser, written(folder, "classes"), width)
+    chart = page.locator("#chart-shapes")
+    machine, feature = chart.locator("select").all()
+    for choice in (machine, feature):
+        before = chart.locator(".scatterlayer path.js-line").first.get_attribute("d")
+        choice.select_option(index=1)
+        page.wait_for_function(
+            "before => document.querySelector('#chart-shapes .scatterlayer path.js-line')"
+            ".getAttribute('d') !== before",
+            arg=before,
+        )
+    assert chart.locator(".xtitle, .x2title, .x3title").last.text_content() == (
+        feature.locator("option").nth(1).inner_text()
+    )
+    rows = page.locator("#chart-contributions")
+    note = rows.locator(".note").inner_text()
+    rows.locator("select").last.select_option(index=1)
+    page.wait_for_function(
+        "note => document.querySelector('#chart-contributions .note').innerText !== note", arg=note
+    )
+    assert complaints == []
+    page.context.close()
+
+
+def test_numbers_of_a_chart_are_a_table(browser, folder):
+    page, _ = opened(browser, written(folder, "stumps"), "phone")
+    chart = page.locator("#chart-importances")
+    chart.locator("summary").click()
+    chart.locator("table").wait_for()
+    assert chart.locator("table tbody tr").count() == 3
+    names = set(page.locator("#chart-shapes select option").all_inner_texts())
+    assert {each.split("\t")[2] for each in chart.locator("tbody tr").all_inner_texts()} == names
+    page.context.close()
+
+
+def test_dark_pages_are_dark(browser, folder):
+    path = written(folder, "stumps")
+    ink = {}
+    for scheme in ("light", "dark"):
+        page, complaints = opened(browser, path, scheme=scheme)
+        text = page.locator("#chart-roc .xtitle")
+        ink[scheme] = text.evaluate("each => getComputedStyle(each).fill")
+        assert complaints == []
+        page.context.close()
+    assert ink == {"light": "rgb(28, 28, 28)", "dark": "rgb(232, 232, 232)"}
+
+
+def test_theme_follows_the_reader(browser, folder):
+    page, complaints = opened(browser, written(folder, "stumps"))
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_function(
+        "getComputedStyle(document.querySelector('#chart-roc .xtitle')).fill"
+        " === 'rgb(232, 232, 232)'"
+    )
+    assert complaints == []
+    page.context.close()

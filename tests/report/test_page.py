@@ -1,0 +1,138 @@
+"""The page is one file, light, and says what it is given without running it."""
+
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from report.models import NAMES, cancer, every_model, stumps
+
+from kernsemble.report import Report, write_report
+from kernsemble.svm import InfiniteEnsembleClassifier
+
+LIMIT = 3_000_000
+EVIL = '"><script>alert(1)</script><img src=x onerror=alert(2)>'
+
+
+class Elements(HTMLParser):
+    """The elements of a page, whether they are closed, and its text."""
+
+    empty = frozenset({"meta", "link", "br", "hr", "img", "input", "!doctype"})
+
+    def __init__(self, page):
+        super().__init__()
+        self.found, self.open, self.text = [], [], []
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.found.append((tag, dict(attrs)))
+        if tag not in self.empty:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] not in ("script", "style"):
+            self.text.append(data)
+
+    def count(self, tag):
+        return sum(found == tag for found, _ in self.found)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_page_loads_nothing_and_is_light(name, tmp_path):
+    model, X, y = every_model()[name]
+    path = write_report(model, tmp_path / "report.html", X, y, rows=[0, 1])
+    page = path.read_text(encoding="utf-8")
+    assert path.stat().st_size < LIMIT
+    elements = Elements(page)
+    assert elements.open == []
+    for _, attributes in elements.found:
+        for key in ("src", "href", "action", "data"):
+            assert attributes.get(key, "#").startswith(("#", "data:,"))
+    style = re.search(r"<style>(.*?)</style>", page, re.DOTALL)[1]
+    assert "url(" not in style
+    assert "@import" not in style
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_names_are_text_not_code(tmp_path):
+    X, _, y, _ = cancer()
+    X = X.set_axis([EVIL, "</script>", "{{ 7 * 7 }}"], axis=1)
+    labels = np.where(y == "benign", EVIL, "</title>")
+    model = InfiniteEnsembleClassifier().fit(X, labels)
+    board = [{EVIL: EVIL, "error": 0.5}]
+    report = Report.of(model, X, labels, title=EVIL, leaderboard=board)
+    elements = Elements(report.to_html())
+    assert elements.count("img") == 0
+    assert elements.count("script") == 3
+    text = "".join(elements.text)
+    assert EVIL in text
+    assert "{{ 7 * 7 }}" in text
+    figures = str([each for chart in report.charts.values() for each in chart.figures])
+    assert "<script" not in figures
+    assert "<img" not in figures
+
+
+@pytest.mark.large
+def test_thousand_features_stay_light(tmp_path):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(300, 1000))).add_prefix("a feature with a long name ")
+    y = X.iloc[:, 0] + X.iloc[:, 1] > 0
+    model = InfiniteEnsembleClassifier(scaling="rank").fit(X, y)
+    path = write_report(model, tmp_path / "report.html", X, y)
+    assert path.stat().st_size < LIMIT
+    page = path.read_text(encoding="utf-8")
+    assert "The 80 most important of 1,000" in page
+    assert "800 more columns are not listed" in page
+
+
+def test_training_rows_are_named_as_such():
+    X, X_test, y, y_test = cancer()
+    assert "such scores flatter" in Report.of(stumps(), X, y).to_html()
+    tested = Report.of(stumps(), X, y, X_test=X_test, y_test=y_test).to_html()
+    assert "such scores flatter" not in tested
+
+
+def test_older_file_stays_when_writing_fails(tmp_path, monkeypatch):
+    X, _, y, _ = cancer()
+    path = tmp_path / "report.html"
+    path.write_text("older", encoding="utf-8")
+    report = Report.of(stumps(), X, y)
+
+    def fail(*_):
+        raise OSError("no space")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", fail)
+        with pytest.raises(OSError, match="no space"):
+            report.write(path)
+    assert path.read_text(encoding="utf-8") == "older"
+    assert list(tmp_path.iterdir()) == [path]
+    with pytest.raises(FileNotFoundError, match="there is no folder"):
+        report.write(tmp_path / "absent" / "report.html")
+
+
+def test_missing_library_is_named_with_its_remedy():
+    code = (
+        f"import sys; sys.path[:] = {sys.path}; sys.modules['plotly'] = None\n"
+        "try: import kernsemble.report\n"
+        "except ImportError as error: print(error)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "a report needs plotly" in done.stdout
+    assert "pip install 'kernsemble[report]'" in done.stdout
+
+
+def test_charts_hold_a_figure_for_every_choice():
+    for model, X, y in every_model().values():
+        for chart in Report.of(model, X, y).charts.values():
+            sizes = [len(options) for options in chart.choices.values()]
+            assert len(chart.figures) == np.prod(sizes, dtype=int)
+            assert all(len(figure.data) > 0 for figure in chart.figures)

@@ -1,0 +1,285 @@
+"""The numbers of a report, against direct computation."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from numpy.testing import assert_allclose
+from report.models import NAMES, cancer, every_model, stumps
+from scipy import sparse
+from scipy.stats import binomtest, t
+from sklearn.calibration import calibration_curve
+from sklearn.metrics import (
+    average_precision_score,
+    brier_score_loss,
+    log_loss,
+    mean_absolute_error,
+    r2_score,
+    roc_auc_score,
+)
+
+from kernsemble.datasets import make_mixed_table
+from kernsemble.inspection import EnsembleView, Shape, StumpDensity
+from kernsemble.inspection.outcomes import Outcomes
+from kernsemble.inspection.scores import scores
+from kernsemble.report import Summary, summary as summary_module
+from kernsemble.report.curves import calibration, roc
+from kernsemble.report.data import column_summary
+from kernsemble.report.features import MOST_KNOTS, density_steps, histogram, shape_points
+from kernsemble.report.machines import n_background
+from kernsemble.report.samples import Sample
+from kernsemble.svm import InfiniteEnsembleClassifier
+
+
+@pytest.fixture(scope="module")
+def summary():
+    X, X_test, y, y_test = cancer()
+    return Summary.of(stumps(), X, y, X_test=X_test, y_test=y_test)
+
+
+def test_scores_are_those_of_scikit_learn_on_the_test_rows(summary):
+    _, X_test, _, y_test = cancer()
+    model = stumps()
+    P = model.predict_proba(X_test)
+    expected = {
+        "accuracy": model.score(X_test, y_test),
+        "ROC AUC": roc_auc_score(y_test, model.decision_function(X_test)),
+        "Brier score": brier_score_loss(y_test == "malignant", P[:, 1]),
+        "log loss": log_loss(y_test, P),
+    }
+    found = {score.name: score for score in summary.scores}
+    assert summary.outcomes.where == "test rows"
+    for name, value in expected.items():
+        assert found[name].value == pytest.approx(value)
+        assert found[name].low <= value <= found[name].high
+    n_right = int((model.predict(X_test) == y_test).sum())
+    interval = binomtest(n_right, len(y_test)).proportion_ci(0.95, "wilson")
+    assert (found["accuracy"].low, found["accuracy"].high) == pytest.approx(tuple(interval))
+
+
+def test_scores_of_numbers_are_those_of_scikit_learn():
+    model, X, y = every_model()["numbers"]
+    found = {score.name: score.value for score in Summary.of(model, X, y).scores}
+    assert found["R²"] == pytest.approx(r2_score(y, model.predict(X)))
+    assert found["mean absolute error"] == pytest.approx(mean_absolute_error(y, model.predict(X)))
+
+
+@pytest.mark.parametrize("n", [200, 20_000])
+def test_resampled_intervals_are_as_wide_as_theory_says(n):
+    """The mean of n absolute errors has the standard error s / sqrt(n), however many there are."""
+    y = np.random.default_rng(0).normal(size=n)
+    found = {score.name: score for score in scores(Outcomes("test rows", y, np.zeros(n)))}
+    error = found["mean absolute error"]
+    width = 2 * 1.96 * np.abs(y).std() / np.sqrt(n)
+    assert error.high - error.low == pytest.approx(width, rel=0.15)
+
+
+def test_selection_curve_holds_the_folds_of_the_choice(summary):
+    results = stumps().cv_results_
+    folds = np.column_stack([results[f"split{k}_test_score"] for k in range(3)])
+    (line,) = summary.selection.lines
+    assert line.values == [each["C"] for each in results["params"]]
+    assert_allclose(line.scores, 1.0 - results["mean_test_score"])
+    assert_allclose(line.standard_errors, folds.std(axis=1, ddof=1) / np.sqrt(3))
+    assert summary.selection.chosen[0] == stumps().best_params_["C"]
+    best = folds[stumps().best_index_]
+    width = t.ppf(0.975, 2) * np.sqrt((1 / 3 + 1 / 2) * best.var(ddof=1))
+    assert summary.cross_validated.value == pytest.approx(best.mean())
+    assert summary.cross_validated.low == pytest.approx(best.mean() - width)
+    assert summary.cross_validated.high == pytest.approx(min(best.mean() + width, 1.0))
+
+
+def test_curves_have_the_areas_of_scikit_learn(summary):
+    _, X_test, _, y_test = cancer()
+    value, is_class = stumps().decision_function(X_test), y_test == "malignant"
+    (found,) = summary.curves.roc
+    assert found.area == pytest.approx(roc_auc_score(is_class, value))
+    assert summary.curves.precision_recall[0].area == pytest.approx(
+        average_precision_score(is_class, value)
+    )
+    assert np.trapezoid(found.y, found.x) == pytest.approx(found.area)
+
+
+def test_thinned_roc_keeps_its_area():
+    rng = np.random.default_rng(0)
+    is_class = rng.random(5000) < 0.3
+    found = roc("yes", is_class, is_class + rng.normal(size=5000))
+    assert len(found.x) <= 200
+    assert np.trapezoid(found.y, found.x) == pytest.approx(found.area, abs=2e-3)
+
+
+def test_calibration_is_that_of_scikit_learn():
+    rng = np.random.default_rng(0)
+    probability = rng.random(500)
+    is_class = rng.random(500) < probability
+    share, mean = calibration_curve(is_class, probability, n_bins=10, strategy="quantile")
+    found = calibration("yes", is_class, probability)
+    assert_allclose(found.share, share)
+    assert_allclose(found.probability, mean)
+    assert sum(found.n_rows) == 500
+    assert np.all(np.array(found.low) <= share)
+    assert np.all(share <= np.array(found.high))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_contributions_add_up_to_decision_values(name):
+    model, X, y = every_model()[name]
+    summary = Summary.of(model, X, y, rows=[3, 0])
+    view = EnsembleView.of(model, X, 0)
+    rows = X.iloc[[3, 0]] if hasattr(X, "iloc") else X[[3, 0]]
+    expected = view.explain(rows).values
+    for row, value in zip(summary.machines[0].rows, expected, strict=True):
+        shown = sum(each.contribution for each in row.contributions)
+        assert row.decision == pytest.approx(value)
+        assert row.intercept + shown + row.others == pytest.approx(value, abs=1e-6)
+    assert [row.place for row in summary.machines[0].rows] == [3, 0]
+    assert sum(summary.importances.values()) == pytest.approx(1.0)
+    assert summary.outcomes.where == "training rows"
+
+
+@pytest.mark.parametrize("name", ["stumps", "classes", "numbers", "mixed", "boosted"])
+def test_points_of_shapes_tell_the_function(name):
+    model, X, y = every_model()[name]
+    view = EnsembleView.of(model, X, 0)
+    for picture in Summary.of(model, X, y).machines[0].features:
+        values = view.background[:, view.feature_names.index(picture.name)]
+        values, shape = values[np.isfinite(values)], view.shapes[picture.name]
+        if picture.categories is not None:
+            named = dict(zip(picture.categories, picture.shape, strict=True))
+            known = model.mixed_table_.categories[view.feature_names.index(picture.name)]
+            expected = {
+                str(item or "missing"): float(shape(float(k))) for k, item in enumerate(known)
+            }
+            assert named == pytest.approx(expected)
+            continue
+        x, heights = np.array(picture.x), np.array(picture.shape)
+        assert np.all(np.diff(x) >= 0.0)
+        between = values[~np.isin(values, x)]
+        assert_allclose(np.interp(between, x, heights), shape(between), atol=1e-9)
+        first = np.searchsorted(x, x)  # of several points at a jump, the value comes first
+        assert_allclose(heights[first], shape(x), atol=1e-9)
+
+
+def test_jumps_are_drawn_upright():
+    shape = Shape(np.array([1.0]), np.array([0.0]), np.array([2.0]))
+    assert shape_points(shape, np.array([0.0, 3.0])) == ([0.0, 1.0, 1.0, 3.0], [0.0, 0.0, 2.0, 2.0])
+
+
+def test_averaged_steps_keep_the_weight_of_stumps():
+    rng = np.random.default_rng(0)
+    edges = np.sort(rng.random(1001))
+    density = StumpDensity(edges[:-1], edges[1:], np.diff(edges), rng.normal(size=1000))
+    x, y = map(np.array, density_steps(density))
+    assert len(x) == 2 * MOST_KNOTS
+    assert (np.diff(x)[::2] @ y[::2]) == pytest.approx(density.weight.sum())
+
+
+@pytest.mark.parametrize("values", [[2.0], [0.0, 1.0, 1.0, 4.0], list(np.arange(100.0)), []])
+def test_histograms_count_every_value(values):
+    edges, counts = histogram(np.array(values))
+    assert sum(counts) == len(values)
+    assert len(edges) == (len(counts) + 1 if counts else 0)
+    assert len(counts) <= 30
+
+
+def test_columns_are_what_pandas_says():
+    X, y = make_mixed_table(300, missing=0.1, random_state=1)
+    model = InfiniteEnsembleClassifier(solver="additive").fit(X, y)
+    data = Summary.of(model, X, y).data
+    assert [each.name for each in data.columns] == list(X.columns)
+    assert [each.n_missing for each in data.columns] == X.isna().sum().tolist()
+    assert [each.n_distinct for each in data.columns] == X.nunique().tolist()
+    assert [each.kind for each in data.columns] == ["number"] * 4 + ["category"] * 3
+    assert data.targets == pd.Series(y).value_counts().to_dict()
+    assert (data.n_rows, data.n_categories) == (300, 3)
+
+
+def test_column_of_gaps_only_is_told():
+    assert column_summary("x", np.full(3, np.nan)) == ("x", "number", 3, 0, "")
+
+
+def test_tables_of_any_kind_say_the_same():
+    X, _, y, _ = cancer()
+    model = stumps()
+    as_pandas = Summary.of(model, X, y)
+    as_polars = Summary.of(model, pl.from_pandas(X), y)
+    assert as_pandas.scores == as_polars.scores
+    assert as_pandas.importances == as_polars.importances
+
+
+def test_sparse_rows_are_read():
+    X, y = np.eye(12)[np.arange(60) % 12], np.arange(60) % 12 < 5
+    model = InfiniteEnsembleClassifier().fit(sparse.csr_array(X), y)
+    summary = Summary.of(model, sparse.csr_array(X), y)
+    assert summary.data.n_columns == 12
+    assert summary.scores[0].value == 1.0
+
+
+def test_of_many_rows_some_are_scored(monkeypatch):
+    X, _, y, _ = cancer()
+    monkeypatch.setattr(summary_module, "SCORED_ROWS", 50)
+    summary = Summary.of(stumps(), X, y)
+    assert (len(summary.outcomes.y), summary.n_asked) == (50, len(y))
+    absent = np.setdiff1d(np.arange(len(y)), Sample.of(X, y, 50).places)[0]
+    with pytest.raises(ValueError, match=f"row {absent} is not among the 50 rows"):
+        Summary.of(stumps(), X, y, rows=[absent])
+
+
+def test_drawn_rows_keep_their_targets():
+    X = np.arange(1000.0)[:, np.newaxis]
+    sample = Sample.of(X, np.arange(1000), 100)
+    assert len(sample.y) == 100
+    assert sample.is_part
+    assert_allclose(sample.X[:, 0], sample.y)
+    assert_allclose(sample.places, sample.y)
+
+
+def test_interactions_of_many_columns_are_told_against_fewer_rows():
+    assert n_background(3, 1) == 40
+    assert n_background(10_000, 12) == 4
+
+
+def test_chosen_rows_are_the_surest_the_closest_and_the_worst(summary):
+    _, X_test, _, y_test = cancer()
+    margins = np.where(y_test == "malignant", 1, -1) * stumps().decision_function(X_test)
+    places = [row.place for row in summary.machines[0].rows]
+    assert {margins.argmin(), np.abs(margins).argmin(), margins.argmax()} <= set(places)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"X_test": np.zeros((1, 3))}, "X_test and y_test belong together"),
+        ({"rows": [10_000]}, "give between 1 and 12 places"),
+        ({"rows": []}, "give between 1 and 12 places"),
+        ({"rows": [0.5]}, "give between 1 and 12 places"),
+        ({"X_test": np.zeros((0, 3)), "y_test": []}, "0 sample|has no rows"),
+        ({"X_test": np.zeros((2, 3)), "y_test": ["benign"]}, "give a target for each row"),
+    ],
+)
+def test_what_does_not_fit_is_refused(settings, message):
+    X, _, y, _ = cancer()
+    with pytest.raises(ValueError, match=message):
+        Summary.of(stumps(), X, y, **settings)
+
+
+def test_unknown_classes_are_refused():
+    X, X_test, y, y_test = cancer()
+    strange = np.where(np.arange(len(y_test)) == 0, "strange", y_test)
+    with pytest.raises(ValueError, match="hold the class 'strange'"):
+        Summary.of(stumps(), X, y, X_test=X_test, y_test=strange)
+
+
+def test_test_rows_of_one_class_have_no_curves():
+    X, X_test, y, y_test = cancer()
+    mine = y_test == "benign"
+    summary = Summary.of(stumps(), X, y, X_test=X_test[mine], y_test=y_test[mine])
+    assert summary.curves is None
+    assert [score.name for score in summary.scores] == ["accuracy", "balanced accuracy"]
+
+
+def test_versions_and_code_tell_how_to_make_it_again(summary):
+    settings = summary.settings
+    assert settings.versions["numpy"] == np.__version__
+    assert settings.learned["C_"] == f"{stumps().C_:.6g}"
+    assert "InfiniteEnsembleClassifierCV(Cs=(0.01, 0.1, 1.0), cv=3)" in settings.code
