@@ -148,6 +148,8 @@ def test_means_know_their_error():
         (Mean(10.0, 0.3, 25), Mean(9.2, None, 100), Verdict.WITHIN),
         (Mean(10.0, 0.3, 25), Mean(8.9, None, 100), Verdict.WORSE),
         (Mean(10.0, 0.0, 25), Mean(9.9, 0.0, 25), Verdict.WORSE),
+        (Mean(10.0, None, 1), Mean(8.0, 0.1, 100), Verdict.WITHIN),  # one run spreads by 1
+        (Mean(10.0, None, 1), Mean(6.0, 0.1, 100), Verdict.WORSE),
     ],
 )
 def test_verdicts_are_of_three_combined_standard_errors_or_half_a_point(ours, published, verdict):

@@ -1,4 +1,4 @@
-"""The papers' experiments: cells computed once, kept on disk, and told beside what was published."""
+"""The papers' experiments: cells computed once, kept on disk, told beside what was published."""
 
 from kernsemble.experiments.cells import Cell, Record
 from kernsemble.experiments.running import run_cells

@@ -84,10 +84,10 @@ def _on_dask(compute: Compute, cells: list[Cell], address: str) -> Iterator[Reco
     """Yield records as they are known; a cell whose worker is lost is computed by another."""
     from distributed import Client, as_completed
 
-    with Client(address) as client:
+    with Client(address) as client:  # type: ignore[no-untyped-call]
         futures = [
             client.submit(attempt, compute, cell, pure=False, retries=RETRIES) for cell in cells
         ]
-        for future in as_completed(futures):
+        for future in as_completed(futures):  # type: ignore[no-untyped-call]
             yield future.result()
             future.release()

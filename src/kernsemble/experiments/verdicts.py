@@ -32,6 +32,12 @@ class Mean(NamedTuple):
         error = float(np.std(numbers, ddof=1) / np.sqrt(n)) if n > 1 else None
         return cls(float(np.mean(numbers)), error, n)
 
+    def error_as(self, other: Self) -> float:
+        """Return the standard error, that of runs which spread as the other's if it is unknown."""
+        if self.error is not None:
+            return self.error
+        return (other.error or 0.0) * float(np.sqrt(other.n / self.n))
+
     def __str__(self) -> str:
         spread = "" if self.error is None else f" ± {self.error:.2f}"
         return f"{self.mean:.2f}{spread}"
@@ -45,19 +51,15 @@ class Comparison(NamedTuple):
 
     @property
     def distance(self) -> float:
-        """How many combined standard errors ours is above, or how many times 0.5 points / 3.
+        """How many combined standard errors ours is above; of single runs, sixths of a point.
 
-        A published number without its error is taken to spread as ours does, over its runs.
+        A mean without its error is taken to spread as the other does, over its own runs.
         """
         difference = self.ours.mean - self.published.mean
-        if self.ours.error is None:
+        if self.ours.error is None and self.published.error is None:
             return difference * ENOUGH / POINTS
-        known = self.published.error
-        error = (
-            self.ours.error * np.sqrt(self.ours.n / self.published.n) if known is None else known
-        )
-        combined = float(np.hypot(self.ours.error, error))
-        return difference / combined if combined > 0.0 else np.sign(difference) * np.inf
+        combined = np.hypot(self.ours.error_as(self.published), self.published.error_as(self.ours))
+        return float(difference / combined if combined > 0.0 else np.sign(difference) * np.inf)
 
     @property
     def verdict(self) -> Verdict:
