@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from kernsemble.experiments.cells import Cell
+from kernsemble.experiments.claims import Claim, Found
 from kernsemble.experiments.methods import values_of
 from kernsemble.experiments.problems import draw, n_draws
 from kernsemble.experiments.store import Store
@@ -119,6 +120,8 @@ class Paper:
         The data sets whose features are scaled to [-1, 1].
     profiles : dict of str to Profile
         "full" and "quick".
+    claims : tuple of Claim
+        What it says of its tables.
     """
 
     name: str
@@ -128,6 +131,7 @@ class Paper:
     data: dict[str, str]
     scaled: frozenset[str]
     profiles: dict[str, Profile]
+    claims: tuple[Claim, ...]
 
     @classmethod
     def of(cls, folder: str | Path) -> Self:
@@ -148,6 +152,9 @@ class Paper:
             data=config.get("data", {}),
             scaled=frozenset(config.get("scaled", [])),
             profiles={name: Profile.of(each) for name, each in config["profiles"].items()},
+            claims=tuple(
+                Claim.of(each, tables[each["table"]].rows) for each in config.get("claims", [])
+            ),
         )
 
     def cells(
@@ -200,6 +207,13 @@ class Paper:
                     sum(each.seconds for each in records),
                     sum(each.failure is not None for each in records),
                 )
+
+    def look_at_claims(self, store: Store) -> Iterator[tuple[Claim, Found]]:
+        """Yield each claim, and what the means of a store say of it."""
+        for claim in self.claims:
+            entries = self.entries(claim.table, store)
+            means = {(entry.row, entry.column): entry.ours for entry in entries if entry.ours}
+            yield claim, claim.look(means)
 
     def _asked(self, names: Sequence[str] | None) -> list[Table]:
         unknown = [name for name in names or () if name not in self.tables]
