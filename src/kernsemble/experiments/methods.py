@@ -1,0 +1,107 @@
+"""The papers' methods: a name tells what is fitted to a problem, and which numbers come of it."""
+
+import time
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+
+from kernsemble.boosting import (
+    AdaBoostClassifier,
+    AdaBoostClassifierCV,
+    LPBoostClassifier,
+    LPBoostClassifierCV,
+)
+from kernsemble.experiments.problems import Problem
+from kernsemble.kernels import Exponential, Gaussian, Laplacian, MiddleStump, Perceptron, Stump
+from kernsemble.learners import C45Tree, RCDPerceptron
+from kernsemble.svm import (
+    InfiniteEnsembleClassifier,
+    InfiniteEnsembleClassifierCV,
+    MultiplicativeSVC,
+    SVMPath,
+)
+
+Values: TypeAlias = dict[str, float]
+Method: TypeAlias = Callable[[Problem, int], Values]
+
+WIDTHS = 2.0 ** np.arange(-15, 4, 2)
+SCALE_FREE_CS, RADIAL_CS = 2.0 ** np.arange(-17, 4, 2), 2.0 ** np.arange(-5, 16, 2)
+
+
+def values_of(method: str, problem: Problem, seed: int) -> Values:
+    """Return the numbers that a method tells of a problem."""
+    if method in ESTIMATORS:
+        return _tested(ESTIMATORS[method], problem, seed)
+    if method in METHODS:
+        return METHODS[method](problem, seed)
+    known = ", ".join(sorted([*ESTIMATORS, *METHODS]))
+    raise ValueError(f"method = {method!r}: give one of {known}")
+
+
+def _tested(estimator: Any, problem: Problem, seed: int) -> Values:
+    """Fit an estimator; return its test error in per cent and the seconds of the fit."""
+    model = clone(estimator)
+    if "random_state" in model.get_params():
+        model.set_params(random_state=seed)
+    start = time.perf_counter()
+    model.fit(problem.X, problem.y)
+    seconds = time.perf_counter() - start
+    return {"error": _error(model.predict(problem.X_test), problem), "fit": seconds}
+
+
+def _error(predicted: Any, problem: Problem) -> float:
+    return 100.0 * float(np.mean(predicted != problem.y_test))
+
+
+def _machine(kernel: Any, Cs: Any) -> InfiniteEnsembleClassifierCV:
+    """Return a machine whose C, and width, five folds choose; the problem is scaled already."""
+    return InfiniteEnsembleClassifierCV(kernel, Cs, scaling=None)
+
+
+def _partially_trained(problem: Problem, seed: int) -> Values:
+    """Return the errors of the Parzen window, the last machine and the ensemble of all."""
+    values: Values = {}
+    for hypothesis in ("first", "last", "ensemble"):
+        tested = _tested(MultiplicativeSVC(hypothesis=hypothesis), problem, seed)
+        values[hypothesis] = tested["error"]
+    machine = MultiplicativeSVC().fit(problem.X, problem.y)
+    return {**values, "fit": tested["fit"], "iterations": machine.n_iter_}
+
+
+def _path(problem: Problem, _: int) -> Values:
+    """Return the errors along the path of C: at the least bound, and the least of all."""
+    kernel = MultiplicativeSVC(hypothesis="first").fit(problem.X, problem.y).kernel_
+    path = SVMPath(kernel, scaling=None)
+    start = time.perf_counter()
+    path.fit(problem.X, problem.y)
+    seconds = time.perf_counter() - start
+    best = 1.0 - path.score_path(problem.X_test, problem.y_test)[1].max()
+    loo = _error(path.predict(problem.X_test), problem)
+    return {"loo": loo, "best": 100.0 * best, "fit": seconds, "breakpoints": len(path.Cs_)}
+
+
+ESTIMATORS: dict[str, Any] = {
+    "SVM-Stump": _machine(Stump(), SCALE_FREE_CS),
+    "SVM-Mid": _machine(MiddleStump(), SCALE_FREE_CS),
+    "SVM-Perc": _machine(Perceptron(), SCALE_FREE_CS),
+    "SVM-Dec": _machine([Laplacian(gamma) for gamma in WIDTHS], RADIAL_CS),
+    "SVM-Exponential": _machine([Exponential(gamma) for gamma in WIDTHS], RADIAL_CS),
+    "SVM-Gauss": _machine([Gaussian(gamma) for gamma in WIDTHS], RADIAL_CS),
+    "SVM-Stump hard margin": InfiniteEnsembleClassifier(Stump(), C=np.inf, scaling=None),
+    "AdaBoost-Stump": AdaBoostClassifierCV(),
+    "AdaBoost-Perc": AdaBoostClassifierCV(RCDPerceptron()),
+    "AdaBoost-Dec": AdaBoostClassifierCV(C45Tree()),
+    "AdaBoost-Stump T=100": AdaBoostClassifier(n_estimators=100),
+    "AdaBoost-Stump T=1000": AdaBoostClassifier(n_estimators=1000),
+    "LPBoost-Stump": LPBoostClassifierCV(),
+    "LPBoost-Perc": LPBoostClassifierCV(RCDPerceptron()),
+    "LPBoost-Dec": LPBoostClassifierCV(C45Tree()),
+    "LPBoost-Stump hard margin": LPBoostClassifier(C=np.inf),
+    "random forest": RandomForestClassifier(),
+    "HistGradientBoosting": HistGradientBoostingClassifier(),
+    "auto": InfiniteEnsembleClassifierCV("auto"),
+}
+METHODS: dict[str, Method] = {"partially trained": _partially_trained, "path": _path}

@@ -1,0 +1,71 @@
+"""The papers' data: a name and a seed tell which rows are trained and tested on."""
+
+from typing import Any, NamedTuple
+
+from sklearn.model_selection import train_test_split
+from sklearn.preprocessing import MinMaxScaler
+
+from kernsemble.datasets import load, make_ringnorm, make_threenorm, make_twonorm
+
+GENERATORS = {"twonorm": make_twonorm, "threenorm": make_threenorm, "ringnorm": make_ringnorm}
+N_TRAIN, N_TEST = 300, 3000
+NOISE = "-n"  # how names of sets end in which labels are flipped
+FLIPPED = 0.1
+TESTED = 0.4  # share of the rows of a set without splits of its own
+TEST_SEED = 100_000  # apart from those of training draws
+
+
+class Problem(NamedTuple):
+    """Rows and classes to train on, and others to test on."""
+
+    X: Any
+    y: Any
+    X_test: Any
+    y_test: Any
+
+
+def draw(name: str, seed: int, is_scaled: bool = False) -> Problem:
+    """Return one draw of a generator, one given split, or one random split of a named set.
+
+    Parameters
+    ----------
+    name : str
+        "twonorm", "threenorm" or "ringnorm", with "-n" for 10 per cent wrong training labels;
+        else a data set of `kernsemble.datasets.load`, whose given splits are taken in order, or
+        which is split at random, 60 to 40.
+    seed : int
+        Which draw.
+    is_scaled : bool
+        Whether features are scaled to [-1, 1] in the training rows.
+    """
+    if name.removesuffix(NOISE) in GENERATORS:
+        return _generated(name, seed)
+    dataset = load(name)
+    if dataset.splits:
+        if seed >= len(dataset.splits):
+            raise ValueError(f"seed = {seed}: {name} has {len(dataset.splits)} splits, from 0 on")
+        X, X_test, y, y_test = dataset.parts(seed)
+    else:
+        X, X_test, y, y_test = train_test_split(
+            dataset.X, dataset.y, test_size=TESTED, random_state=seed
+        )
+    if is_scaled:
+        X, X_test = (part.toarray() if hasattr(part, "toarray") else part for part in (X, X_test))
+        scaler = MinMaxScaler((-1.0, 1.0)).fit(X)
+        X, X_test = scaler.transform(X), scaler.transform(X_test)
+    return Problem(X, y, X_test, y_test)
+
+
+def n_draws(name: str) -> int | None:
+    """Return how many draws there are of a set, None if any number."""
+    if name.removesuffix(NOISE) in GENERATORS:
+        return None
+    return len(load(name).splits) or None
+
+
+def _generated(name: str, seed: int) -> Problem:
+    make = GENERATORS[name.removesuffix(NOISE)]
+    flip = FLIPPED if name.endswith(NOISE) else 0.0
+    return Problem(
+        *make(N_TRAIN, flip=flip, random_state=seed), *make(N_TEST, random_state=TEST_SEED + seed)
+    )

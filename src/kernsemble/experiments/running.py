@@ -1,0 +1,93 @@
+"""Cells computed side by side, each once, whatever ends the run."""
+
+import time
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeAlias
+
+from kernsemble.experiments.cells import Cell, Record
+from kernsemble.experiments.store import Store
+
+Compute: TypeAlias = Callable[[Cell], dict[str, float]]
+OnRecord: TypeAlias = Callable[[Record], None]
+
+RETRIES = 5  # of a cell whose worker on a cluster was lost
+
+
+def run_cells(
+    cells: Iterable[Cell],
+    compute: Compute,
+    store: Store,
+    n_jobs: int = 1,
+    dask: str | None = None,
+    on_record: OnRecord | None = None,
+) -> list[Record]:
+    """Compute the cells that a store does not have, and add each as soon as it is known.
+
+    Parameters
+    ----------
+    cells : iterable of Cell
+        What is wanted.
+    compute : callable
+        ``compute(cell)`` returns named numbers, the same for a cell wherever it is computed. An
+        exception is recorded as a failure, which a later run tries again.
+    store : Store
+        Where records are kept; the one writer is this process.
+    n_jobs : int
+        How many processes of this machine work, as joblib counts them.
+    dask : str, optional
+        The address of a Dask scheduler, whose workers are used instead.
+    on_record : callable, optional
+        Called with each new record.
+
+    Returns
+    -------
+    list of Record
+        Those of the cells asked for, in their order, old and new.
+    """
+    cells = list(dict.fromkeys(cells))
+    with store.writing():
+        missing = [cell for cell in cells if not store.has(cell)]
+        work = _on_dask(compute, missing, dask) if dask else _here(compute, missing, n_jobs)
+        for record in work:
+            store.append(record)
+            if on_record is not None:
+                on_record(record)
+    return [store.records[cell] for cell in cells]
+
+
+def attempt(compute: Compute, cell: Cell) -> Record:
+    """Compute a cell, and record what came of it."""
+    from kernsemble import __version__
+
+    start = time.perf_counter()
+    values: dict[str, float] = {}
+    failure = None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            values = {name: float(value) for name, value in compute(cell).items()}
+    except Exception as error:
+        failure = f"{type(error).__name__}: {error}"
+    return Record(cell, values, time.perf_counter() - start, failure, __version__)
+
+
+def _here(compute: Compute, cells: list[Cell], n_jobs: int) -> Iterator[Record]:
+    from joblib import Parallel, delayed
+
+    parallel = Parallel(n_jobs=n_jobs, batch_size=1, return_as="generator_unordered")
+    records: Any = parallel(delayed(attempt)(compute, cell) for cell in cells)
+    yield from records
+
+
+def _on_dask(compute: Compute, cells: list[Cell], address: str) -> Iterator[Record]:
+    """Yield records as they are known; a cell whose worker is lost is computed by another."""
+    from distributed import Client, as_completed
+
+    with Client(address) as client:  # type: ignore[no-untyped-call]
+        futures = [
+            client.submit(attempt, compute, cell, pure=False, retries=RETRIES) for cell in cells
+        ]
+        for future in as_completed(futures):  # type: ignore[no-untyped-call]
+            yield future.result()
+            future.release()

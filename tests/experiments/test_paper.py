@@ -1,0 +1,124 @@
+"""Papers are configurations: their cells, tables, verdicts and claims."""
+
+from pathlib import Path
+
+import pytest
+
+from kernsemble.experiments import Cell, Mean, Record, Store, Verdict
+from kernsemble.experiments.claims import Claim
+from kernsemble.experiments.methods import ESTIMATORS, METHODS, values_of
+from kernsemble.experiments.paper import Paper
+from kernsemble.experiments.problems import draw
+from kernsemble.experiments.rendering import as_markdown
+
+FOLDER = Path(__file__).parents[2] / "experiments"
+CONFIG = """
+title = "A paper"
+published_runs = 100
+[profiles.full]
+runs = 3
+[profiles.full.runs_of]
+"SVM-Mid" = 1
+[profiles.quick]
+runs = 1
+rows = ["twonorm"]
+[tables.table1]
+caption = "errors"
+[tables.table1.columns]
+"SVM-Stump" = "SVM-Stump"
+"SVM-Mid" = "SVM-Mid"
+"seconds" = "SVM-Stump: fit"
+[[claims]]
+text = "stumps are better"
+table = "table1"
+smaller = "SVM-Stump"
+larger = ["SVM-Mid"]
+"""
+PUBLISHED = """{"table1": {"rows": {
+  "twonorm": {"SVM-Stump": {"mean": 3.0, "se": 0.1}, "SVM-Mid": {"mean": 9.0, "se": 0.1}},
+  "ringnorm-n": {"SVM-Stump": {"mean": 5.0, "se": 0.1}}}}}"""
+
+
+@pytest.fixture
+def paper(tmp_path):
+    folder = tmp_path / "a-paper"
+    folder.mkdir()
+    (folder / "config.toml").write_text(CONFIG)
+    (folder / "published.json").write_text(PUBLISHED)
+    return Paper.of(folder)
+
+
+def store_with(tmp_path, *records):
+    store = Store(tmp_path / "records.jsonl")
+    with store.writing():
+        for record in records:
+            store.append(record)
+    return store
+
+
+def test_cells_are_those_of_the_profile_draw_by_draw(paper):
+    assert paper.cells("quick") == [Cell("twonorm", "SVM-Mid", 0), Cell("twonorm", "SVM-Stump", 0)]
+    full = paper.cells()
+    assert len(full) == 2 * (3 + 1)
+    assert [cell.seed for cell in full] == sorted(cell.seed for cell in full)
+    assert len(paper.cells(runs=2)) == 2 * (2 + 1)
+    with pytest.raises(ValueError, match="a-paper has no 'table9'"):
+        paper.cells(tables=["table9"])
+
+
+def test_tables_hold_means_verdicts_and_failures(paper, tmp_path):
+    values = [{"error": 2.9, "fit": 1.0}, {"error": 3.1, "fit": 3.0}]
+    store = store_with(
+        tmp_path,
+        *(Record(Cell("twonorm", "SVM-Stump", k), each, 2.0) for k, each in enumerate(values)),
+        Record(Cell("twonorm", "SVM-Stump", 2), failure="ValueError: no"),
+        Record(Cell("twonorm", "SVM-Mid", 0), {"error": 4.0}, 1.0),
+    )
+    entries = {(e.row, e.column): e for e in paper.entries("table1", store)}
+    stump, mid = entries["twonorm", "SVM-Stump"], entries["twonorm", "SVM-Mid"]
+    assert stump.ours == pytest.approx((3.0, 0.1, 2))
+    assert stump.published == Mean(3.0, 0.1, 100)
+    assert stump.comparison.verdict is Verdict.WITHIN
+    assert (stump.seconds, stump.n_failures) == (4.0, 1)
+    assert mid.comparison.verdict is Verdict.BETTER
+    assert entries["twonorm", "seconds"].ours.mean == 2.0
+    assert entries["ringnorm-n", "SVM-Stump"].ours is None
+    text = as_markdown(paper, store)
+    assert "| twonorm | 1-2 | 3.00 ± 0.10 (3.00 ± 0.10) | 4.00 (9.00 ± 0.10) ▼ |" in text
+    assert "1 within, 1 better, 0 worse" in text
+    assert "2 cells failed" in text  # of two columns
+    assert "- holds on all of 1 sets: stumps are better" in text
+
+
+def test_claims_hold_fail_or_are_not_computed():
+    claim = Claim("", "t", "a", ("b",), ("x", "y"), times=2.0)
+    means = {("x", "a"): Mean(1.0, None, 1), ("x", "b"): Mean(2.0, None, 1)}
+    assert claim.look({}).holds is None
+    assert claim.look(means).holds is True
+    means |= {("y", "a"): Mean(1.0, None, 1), ("y", "b"): Mean(1.9, None, 1)}
+    assert claim.look(means) == (2, ("y",))
+
+
+@pytest.mark.parametrize("name", [path.name for path in sorted(FOLDER.iterdir()) if path.is_dir()])
+def test_papers_name_methods_that_are_there(name):
+    paper = Paper.of(FOLDER / name)
+    for table in paper.tables.values():
+        assert table.rows
+        for source in table.columns.values():
+            assert source.method in {**ESTIMATORS, **METHODS}
+        columns = {column for row in table.published.values() for column in row}
+        assert columns <= set(table.columns)
+    for claim in paper.claims:
+        assert {claim.smaller, *claim.larger} <= set(paper.tables[claim.table].columns)
+        assert set(claim.rows) <= set(paper.tables[claim.table].rows)
+
+
+def test_a_cell_is_the_same_wherever_it_is_computed(paper):
+    cell = Cell("ringnorm-n", "SVM-Stump", 7)
+    assert paper.compute(cell)["error"] == paper.compute(cell)["error"]
+    assert 2.0 < paper.compute(cell)["error"] < 15.0
+
+
+def test_unknown_methods_and_draws_are_told():
+    with pytest.raises(ValueError, match="method = 'SVM-Stumps': give one of"):
+        values_of("SVM-Stumps", draw("twonorm", 0), 0)
