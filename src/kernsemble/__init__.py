@@ -18,6 +18,7 @@ __all__ = [
     "datasets",
     "detection",
     "exceptions",
+    "experiments",
     "hypotheses",
     "inspection",
     "kernels",

@@ -3,6 +3,7 @@
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
+from importlib.metadata import version
 from typing import Any, TypeAlias
 
 from kernsemble.experiments.cells import Cell, Record
@@ -58,8 +59,6 @@ def run_cells(
 
 def attempt(compute: Compute, cell: Cell) -> Record:
     """Compute a cell, and record what came of it."""
-    from kernsemble import __version__
-
     start = time.perf_counter()
     values: dict[str, float] = {}
     failure = None
@@ -69,7 +68,7 @@ def attempt(compute: Compute, cell: Cell) -> Record:
             values = {name: float(value) for name, value in compute(cell).items()}
     except Exception as error:
         failure = f"{type(error).__name__}: {error}"
-    return Record(cell, values, time.perf_counter() - start, failure, __version__)
+    return Record(cell, values, time.perf_counter() - start, failure, version("kernsemble"))
 
 
 def _here(compute: Compute, cells: list[Cell], n_jobs: int) -> Iterator[Record]:
