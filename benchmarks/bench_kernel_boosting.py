@@ -17,7 +17,7 @@ and ExpLoss for 50 on the training rows, both for 100 on the test rows (transduc
 Run from the repository, with the data folder in ``KERNSEMBLE_DATA``:
 ``.venv/bin/python benchmarks/bench_kernel_boosting.py [--parts speed synthetic usps] [--draws 100]
 [--sigmas 1 8] [--steps bound line-search] [--set usps|digits]
-[--kernels RBF log ...] [--threads 2]``.
+[--kernels RBF log ...] [--threads 2] [--figure pairs.png]``.
 """
 
 import argparse
@@ -208,15 +208,38 @@ def digits_of(name: str) -> tuple[str, Any, Any, Any, Any]:
     return "digits", X[:half], y[:half], X[half:], y[half:]
 
 
-def usps(name: str, sigmas: list[float], steps: list[str], kernels: list[str]) -> None:
-    """Print the errors of the 45 pairs, and how kernels compare (Figure 5)."""
+def usps(
+    name: str, sigmas: list[float], steps: list[str], kernels: list[str], figure: str | None
+) -> None:
+    """Print the errors of the 45 pairs, how kernels compare, and draw Figure 5 of the last."""
     title, *parts = digits_of(name)
     for sigma in sigmas:
         for step in steps:
-            _compare(f"{title}, σ = {sigma:g}, step = {step}", parts, sigma, step, kernels)
+            about = f"{title}, σ = {sigma:g}, step = {step}"
+            found = _compare(about, parts, sigma, step, kernels)
+    if figure is not None:
+        draw(found, about, figure)
 
 
-def _compare(title: str, parts: list[Any], sigma: float, step: str, names: list[str]) -> None:
+def draw(found: dict[str, Any], title: str, path: str) -> None:
+    """Draw the errors of the pairs against each other: learned kernel, RBF; both templates."""
+    from matplotlib import pyplot as plt
+
+    pairs = [("RBF", "log"), ("log", "log, test")]
+    labels = {"RBF": "RBF", "log": "learned on training rows", "log, test": "learned on test rows"}
+    page, axes = plt.subplots(1, 2, figsize=(8, 4), layout="constrained")
+    for ax, (x, y) in zip(axes, pairs, strict=True):
+        largest = max(found[x].max(), found[y].max()) * 1.05
+        ax.plot([0.0, largest], [0.0, largest], color="0.7")
+        ax.scatter(found[x], found[y], s=15)
+        ax.set(xlabel=f"{labels[x]}: error, %", ylabel=f"{labels[y]}: error, %", aspect="equal")
+    page.suptitle(f"45 pairs of digits ({title})")
+    page.savefig(path, dpi=80)
+
+
+def _compare(
+    title: str, parts: list[Any], sigma: float, step: str, names: list[str]
+) -> dict[str, Any]:
     X, y, X_test, y_test = parts
     kernel, n_rounds = Gaussian(0.5 / sigma**2), dict.fromkeys(names, 0.0)
     errors: dict[str, list[float]] = {name: [] for name in names}
@@ -249,6 +272,7 @@ def _compare(title: str, parts: list[Any], sigma: float, step: str, names: list[
         if f"{loss}, test" in names and loss in names:
             told = _verdict(found, f"{loss}, test", loss)
             print(f"\n{loss}: on test rows against training rows below | equal | above: {told}")
+    return found
 
 
 def _learned(kernel: Kernel, name: str, step: str, train: Any, X_test: Any) -> Any:
@@ -276,6 +300,7 @@ def main() -> None:
     parser.add_argument("--set", default="usps", choices=["usps", "digits"])
     parser.add_argument("--kernels", nargs="*", default=list(KERNELS), choices=KERNELS)
     parser.add_argument("--threads", default="2")
+    parser.add_argument("--figure", help="where to draw Figure 5, such as pairs.png")
     asked = parser.parse_args()
     start = time.perf_counter()
     if "speed" in asked.parts:
@@ -283,7 +308,7 @@ def main() -> None:
     if "synthetic" in asked.parts:
         synthetic(asked.draws, asked.steps)
     if "usps" in asked.parts:
-        usps(asked.set, asked.sigmas, asked.steps, asked.kernels)
+        usps(asked.set, asked.sigmas, asked.steps, asked.kernels, asked.figure)
     print(f"\n{time.perf_counter() - start:.0f} s in all, {asked.threads} threads.")
 
 
