@@ -96,10 +96,10 @@ class ParallelEvolutionSelector(SelectorMixin, CallbackSupportMixin, BaseEstimat
     scores_ : array of shape (B,)
         Their criterion.
     n_generations_ : int
-        How long the universes evolved.
-    entropies_ : array of shape (n_generations_ + 1,)
+        How many generations T the universes evolved for.
+    entropies_ : array of shape (T + 1,)
         The mean entropy of survivors after each generation.
-    history_ : array of shape (n_generations_ + 1, p)
+    history_ : array of shape (T + 1, p)
         The importances after each generation.
     n_evaluated_ : int
         How many subsets were scored.
