@@ -132,7 +132,7 @@ def test_machines_of_few_rows_with_ties_and_constant_columns(X, kernel, scaling)
         MultiplicativeSVC(kernel + Constant(), scaling=scaling),
     ):
         model.fit(X, y)
-        Z = np.vstack([X, 1.5 * X])
+        Z = np.vstack([X, 0.5 * np.pi * X])  # on no threshold, where rounding of scales decides
         found = EnsembleView.of(model, X).explain(Z)
         together = found.intercept + found.contributions.sum(axis=1)
         assert_allclose(together, model.decision_function(Z), atol=1e-9)
