@@ -22,6 +22,7 @@ def typed(*words):
     return subprocess.run(command, capture_output=True, text=True, env=COMPILED)
 
 
+@pytest.mark.large
 def test_fit_predict_and_what_is_left(folder, tmp_path):
     out, scores = tmp_path / "m.skops", tmp_path / "scores.csv"
     words = "--target", "label", "--drop", "level", "--kernel", "stump", "--jobs", 1, "--folds", 2

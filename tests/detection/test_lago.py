@@ -261,6 +261,7 @@ def test_several_rare_classes_are_each_against_the_rest():
     assert set(one.predict(X)) == {0, 2}
 
 
+@pytest.mark.large
 def test_thresholds_are_chosen_on_held_out_scores():
     X, y = rare_rows(400, 3, 60)
     X += y[:, np.newaxis]

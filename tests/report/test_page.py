@@ -130,6 +130,7 @@ def test_missing_library_is_named_with_its_remedy():
     assert "pip install 'kernsemble[report]'" in done.stdout
 
 
+@pytest.mark.large
 def test_charts_hold_a_figure_for_every_choice():
     for model, X, y in every_model().values():
         for chart in Report.of(model, X, y).charts.values():

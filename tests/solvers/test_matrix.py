@@ -90,6 +90,7 @@ def test_regression_and_weights_are_the_same_by_rows_on_demand():
     assert (demanded.beta[upper == 0] == 0).all()
 
 
+@pytest.mark.large
 def test_a_hard_margin_by_rows_on_demand_is_found_or_refused():
     X, y = make_xor(60, random_state=0)
     y = y.astype(float)

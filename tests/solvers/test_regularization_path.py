@@ -146,6 +146,7 @@ def test_one_row_of_either_class_is_solved_by_hand():
         assert bias == pytest.approx(0.5)
 
 
+@pytest.mark.large
 def test_coefficients_are_linear_in_the_penalty_between_breakpoints():
     X, y = sample(60, share=0.3)
     K = gram(Gaussian(gamma=0.1), X)
@@ -240,6 +241,7 @@ def test_leave_one_out_bound_holds_for_a_bias_that_is_held():
         assert bound >= wrong / 25.0
 
 
+@pytest.mark.large
 def test_leave_one_out_bound_is_above_the_errors_of_refitted_machines():
     X, y = sample(25, n_columns=2)
     K = gram(Gaussian(gamma=0.2), X)
@@ -314,6 +316,7 @@ def test_restarts_come_back_to_the_same_path(constant, monkeypatch):
         assert abs(beta.sum()) <= 1e-9 * np.abs(beta).sum()
 
 
+@pytest.mark.large
 def test_exact_solver_takes_over_where_sets_cannot_be_settled(monkeypatch):
     X, y = sample(25)
     K = gram(Gaussian(gamma=0.1), X)

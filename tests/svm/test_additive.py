@@ -287,6 +287,7 @@ def test_every_setting_is_scored_as_on_the_matrix():
     assert_allclose(one.predict_proba(X), other.predict_proba(X), atol=1e-3)
 
 
+@pytest.mark.large
 def test_by_default_penalties_are_multiples_of_the_scale():
     machine = InfiniteEnsembleClassifierCV(["stump", Stump(measure="distinct")], loss="logistic")
     machine.fit(X, y)
@@ -324,6 +325,7 @@ def test_directions_that_do_not_fit_are_refused_before_they_are_drawn_up():
     additive(kernel="stump", cache_size=1e-6).fit(X, y)
 
 
+@pytest.mark.large
 def test_the_number_of_directions_grows_with_that_of_features():
     assert [enough_directions(n) for n in (1, 20, 57, 500)] == [512, 520, 1_482, 2_048]
     machine = additive(kernel="perceptron", random_state=0).fit(X[:30], y[:30])

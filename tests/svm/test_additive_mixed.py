@@ -163,6 +163,7 @@ def test_missing_values_need_stumps():
         machine(solver="exact").fit(with_holes(), y)
 
 
+@pytest.mark.large
 def test_choices_and_probabilities_on_a_mixed_table():
     kernels = ["stump", Stump(measure="distinct"), "perceptron"]
     chosen = InfiniteEnsembleClassifierCV(kernels, loss="logistic", cv=3, n_slices=8)

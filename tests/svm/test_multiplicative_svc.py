@@ -199,6 +199,7 @@ def test_indefinite_kernels_are_refused():
         MultiplicativeSVC(Indefinite()).fit(X, y)
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("multiclass", ["one-vs-one", "one-vs-rest"])
 @pytest.mark.parametrize("rank", [None, 100])
 def test_several_classes(multiclass, rank):

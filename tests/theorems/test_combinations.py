@@ -202,6 +202,7 @@ def test_the_tree_and_laplacian_kernels_give_the_same_svm(seed):
     )
 
 
+@pytest.mark.large
 @given(seed=SEEDS, gamma=st.floats(0.01, 1.0))
 def test_the_laplacian_embodies_xors_of_any_number_of_stumps(seed, gamma):
     X = random_rows(seed=seed)

@@ -60,7 +60,8 @@ def elliptical_squares(X: FloatArray, centres: FloatArray, widths: FloatArray) -
     """
     squares = np.zeros((len(X), len(centres)), X.dtype)
     narrowness = (1.0 / widths).astype(X.dtype)
-    _add_squares(X, centres.T.astype(X.dtype, order="C"), narrowness.T.copy(), squares)
+    with np.errstate(over="ignore"):  # infinity is very far
+        _add_squares(X, centres.T.astype(X.dtype, order="C"), narrowness.T.copy(), squares)
     return bounded(squares)
 
 
