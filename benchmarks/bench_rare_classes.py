@@ -64,10 +64,10 @@ CASES = {
     "yeast, ME1": Case("yeast", 5, 5, 2, 10),
     "yeast, EXC": Case("yeast", 6, 5, 2, 10),
     "abalone, 19 rings": Case("abalone", 19, 4, 2, 8),
-    "hiva": Case("hiva", 1, 3, 1, 1),
+    "hiva": Case("hiva", 1, 3, 1, 3),
     "mammography": Case("mammography", 1, 3, 1, 3),
-    "coil2000": Case("coil2000", 1, 3, 1, 2),
-    "kdd04_protein": Case("kdd04_protein", 1, 2, 1, 1),
+    "coil2000": Case("coil2000", 1, 3, 1, 3),
+    "kdd04_protein": Case("kdd04_protein", 1, 2, 1, 2),
 }
 
 
