@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from kernsemble._axes import one_axes
 from kernsemble.detection.ranking import HitCurve, hit_curve
 
 if TYPE_CHECKING:
@@ -140,10 +141,7 @@ class HitCurveDisplay:
         -------
         self
         """
-        if ax is None:
-            import matplotlib.pyplot as plt
-
-            ax = plt.subplots()[1]
+        ax = one_axes(ax)
         n, hits = self.curve.n_selected[-1], self.curve.n_hits[-1]
         if not ax.lines:
             ax.plot([0.0, hits, n], [0.0, hits, hits], color="0.7", linestyle=":", label="best")

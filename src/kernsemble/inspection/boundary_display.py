@@ -8,8 +8,8 @@ from numpy.typing import ArrayLike
 from sklearn.base import is_regressor
 
 from kernsemble._arguments import check_count
+from kernsemble._axes import NEGATIVE, POSITIVE, one_axes, pyplot
 from kernsemble._typing import Array, FloatArray
-from kernsemble.inspection.axes import NEGATIVE, POSITIVE, one_axes, pyplot
 from kernsemble.inspection.models import Model, as_model
 
 MARGIN = 0.05  # of the range of the rows, on each side

@@ -6,8 +6,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from kernsemble._axes import NEGATIVE, NEUTRAL, POSITIVE, one_axes, several_axes
 from kernsemble._typing import FloatArray
-from kernsemble.inspection.axes import NEGATIVE, NEUTRAL, POSITIVE, one_axes, several_axes
 from kernsemble.inspection.functions import Shape, StumpDensity
 from kernsemble.inspection.hypotheses import HypothesisWeights
 from kernsemble.inspection.models import VotingModel

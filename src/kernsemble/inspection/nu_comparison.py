@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.svm import NuSVC
 
-from kernsemble.inspection.axes import several_axes
+from kernsemble._axes import several_axes
 from kernsemble.kernels import Gaussian
 from kernsemble.svm import MultiplicativeSVC
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kernsemble._arguments import check_count
-from kernsemble.inspection.axes import NEGATIVE, NEUTRAL, POSITIVE, one_axes
+from kernsemble._axes import NEGATIVE, NEUTRAL, POSITIVE, one_axes
 from kernsemble.inspection.explanation import Explanation
 from kernsemble.inspection.margins import Margins
 from kernsemble.inspection.view import EnsembleView

@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from kernsemble._arguments import check_count, check_positive
+from kernsemble._axes import one_axes
 from kernsemble._typing import FloatArray
-from kernsemble.inspection.axes import one_axes
 from kernsemble.solvers.multiplicative import solve_multiplicative, solve_multiplicative_fixed
 from kernsemble.solvers.products import DenseProducts
 from kernsemble.svm import MultiplicativeSVC

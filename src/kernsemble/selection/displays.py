@@ -6,6 +6,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from kernsemble._axes import one_axes
 from kernsemble._typing import BoolArray, FloatArray
 from kernsemble.selection.votes import by_importance, largest_gap
 
@@ -51,7 +52,7 @@ class ImportanceOrderDisplay:
 
     def plot(self, *, n_columns: int = 30, ax: Any = None) -> Self:
         """Draw, on the given axes or on new ones."""
-        self.ax_ = _axes(ax)
+        self.ax_ = one_axes(ax)
         self.figure_ = self.ax_.figure
         order = by_importance(self.importances)[:n_columns]
         places, falling = np.arange(len(order)), self.importances[order]
@@ -104,7 +105,7 @@ class UniversesDisplay:
 
     def plot(self, *, n_columns: int = 30, ax: Any = None) -> Self:
         """Draw, on the given axes or on new ones."""
-        self.ax_ = _axes(ax)
+        self.ax_ = one_axes(ax)
         self.figure_ = self.ax_.figure
         shown = np.sort(by_importance(self.subsets.mean(axis=0))[:n_columns])
         universes, places = np.nonzero(self.subsets[:, shown])
@@ -120,15 +121,3 @@ def _names(selector: Any) -> Sequence[str]:
     if names is None:
         return [f"x{column}" for column in range(selector.n_features_in_)]
     return [str(name) for name in names]
-
-
-def _axes(ax: Any) -> Any:
-    if ax is not None:
-        return ax
-    try:
-        import matplotlib.pyplot as plt
-    except ModuleNotFoundError as error:
-        raise ImportError(
-            "displays are drawn with matplotlib, which is not installed: pip install matplotlib"
-        ) from error
-    return plt.subplots(layout="constrained")[1]
