@@ -10,6 +10,7 @@ from kernsemble.experiments.methods import ESTIMATORS, METHODS, values_of
 from kernsemble.experiments.paper import Paper
 from kernsemble.experiments.problems import draw
 from kernsemble.experiments.rendering import as_markdown
+from kernsemble.svm import MultiplicativeSVC
 
 FOLDER = Path(__file__).parents[2] / "experiments"
 CONFIG = """
@@ -122,3 +123,17 @@ def test_a_cell_is_the_same_wherever_it_is_computed(paper):
 def test_unknown_methods_and_draws_are_told():
     with pytest.raises(ValueError, match="method = 'SVM-Stumps': give one of"):
         values_of("SVM-Stumps", draw("twonorm", 0), 0)
+
+
+@pytest.mark.large
+def test_partially_trained_machines_and_paths_tell_their_numbers():
+    problem = draw("threenorm", 0)
+    told = values_of("partially trained", problem, 0)
+    machine = MultiplicativeSVC().fit(problem.X, problem.y)
+    assert told["ensemble"] == pytest.approx(
+        100.0 * (1.0 - machine.score(problem.X_test, problem.y_test))
+    )
+    assert told["iterations"] == machine.n_iter_
+    path = values_of("path", problem, 0)
+    assert path["best"] <= path["loo"]
+    assert path["breakpoints"] > 1
