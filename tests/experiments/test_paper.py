@@ -7,9 +7,11 @@ import pytest
 from kernsemble.experiments import Cell, Mean, Record, Store, Verdict
 from kernsemble.experiments.claims import Claim
 from kernsemble.experiments.methods import ESTIMATORS, METHODS, values_of
-from kernsemble.experiments.paper import Paper
+from kernsemble.experiments.paper import Paper, compute
+from kernsemble.experiments.pictures import PICTURES
 from kernsemble.experiments.problems import draw
 from kernsemble.experiments.rendering import as_markdown
+from kernsemble.experiments.results import read_results, write_results
 from kernsemble.svm import MultiplicativeSVC
 
 FOLDER = Path(__file__).parents[2] / "experiments"
@@ -29,6 +31,24 @@ caption = "errors"
 "SVM-Stump" = "SVM-Stump"
 "SVM-Mid" = "SVM-Mid"
 "seconds" = "SVM-Stump: fit"
+[tables.table1b]
+caption = "as the paper meant it"
+published = "table1"
+rows = ["ringnorm-n"]
+[tables.table1b.columns]
+"SVM-Stump" = "SVM-Stump hard margin"
+[figures.figure1]
+caption = "a curve"
+picture = "curve"
+rows = ["twonorm"]
+methods = ["auto"]
+runs = 2
+[[explanations]]
+table = "table1"
+columns = ["SVM-Stump"]
+rows = ["ringnorm-n"]
+text = "The margin was hard."
+tested_by = "table1b"
 [[claims]]
 text = "stumps are better"
 table = "table1"
@@ -58,13 +78,22 @@ def store_with(tmp_path, *records):
 
 
 def test_cells_are_those_of_the_profile_draw_by_draw(paper):
-    assert paper.cells("quick") == [Cell("twonorm", "SVM-Mid", 0), Cell("twonorm", "SVM-Stump", 0)]
-    full = paper.cells()
+    table = ["table1"]
+    assert paper.cells("quick", table) == [
+        Cell("twonorm", "SVM-Mid", 0),
+        Cell("twonorm", "SVM-Stump", 0),
+    ]
+    full = paper.cells(parts=table)
     assert len(full) == 2 * (3 + 1)
+    assert paper.cells(parts=["figure1"]) == [
+        Cell("twonorm", "auto", 0),
+        Cell("twonorm", "auto", 1),
+    ]
+    assert len(paper.cells()) == len(full) + 3 + 2
     assert [cell.seed for cell in full] == sorted(cell.seed for cell in full)
-    assert len(paper.cells(runs=2)) == 2 * (2 + 1)
+    assert len(paper.cells(parts=table, runs=2)) == 2 * (2 + 1)
     with pytest.raises(ValueError, match="a-paper has no 'table9'"):
-        paper.cells(tables=["table9"])
+        paper.cells(parts=["table9"])
 
 
 def test_tables_hold_means_verdicts_and_failures(paper, tmp_path):
@@ -91,6 +120,37 @@ def test_tables_hold_means_verdicts_and_failures(paper, tmp_path):
     assert "- holds on all of 1 sets: stumps are better" in text
 
 
+def test_numbers_missed_are_explained_by_a_table_that_meets_them(paper, tmp_path):
+    store = store_with(
+        tmp_path,
+        *(Record(Cell("ringnorm-n", "SVM-Stump", k), {"error": 9.0 + k}) for k in range(3)),
+        *(
+            Record(Cell("ringnorm-n", "SVM-Stump hard margin", k), {"error": 4.0 + k})
+            for k in range(3)
+        ),
+        Record(Cell("twonorm", "SVM-Mid", 0), {"error": 4.0}),
+    )
+    assert paper.tally(store) == (0, 1, 1, 1)
+    assert paper.tally(store).share == 0.5
+    text = as_markdown(paper, store)
+    assert "Of 2 published numbers 1 (50%) are met or beaten, 1 of them beaten" in text
+    assert "The margin was hard. (table1b: 1 of 1 numbers are met.)" in text
+
+
+def test_results_are_kept_without_seconds(paper, tmp_path):
+    cell = Cell("twonorm", "SVM-Stump", 4)
+    failed = Record(cell._replace(seed=5), failure="ValueError: no")
+    store = store_with(
+        tmp_path, Record(cell, {"error": 10.0 / 3.0, "fit": 1.0}, 2.0, version="1"), failed
+    )
+    path = tmp_path / "results.jsonl"
+    write_results([cell, failed.cell], store, path)
+    again = read_results(path)
+    assert list(again.records) == [cell]
+    assert again.records[cell].values == {"error": 3.33333}
+    assert again.records[cell].version == "1"
+
+
 def test_claims_hold_fail_or_are_not_computed():
     claim = Claim("", "t", "a", ("b",), ("x", "y"), times=2.0)
     means = {("x", "a"): Mean(1.0, None, 1), ("x", "b"): Mean(2.0, None, 1)}
@@ -107,17 +167,21 @@ def test_papers_name_methods_that_are_there(name):
         assert table.rows
         for source in table.columns.values():
             assert source.method in {**ESTIMATORS, **METHODS}
-        columns = {column for row in table.published.values() for column in row}
-        assert columns <= set(table.columns)
+    for figure in paper.figures.values():
+        assert figure.picture in PICTURES
+        assert set(figure.methods) <= {**ESTIMATORS, **METHODS}.keys()
+    for each in paper.explanations:
+        assert set(each.columns) <= paper.tables[each.table].columns.keys()
+        assert each.tested_by is None or paper.tables[each.tested_by].is_ours
     for claim in paper.claims:
         assert {claim.smaller, *claim.larger} <= set(paper.tables[claim.table].columns)
         assert set(claim.rows) <= set(paper.tables[claim.table].rows)
 
 
-def test_a_cell_is_the_same_wherever_it_is_computed(paper):
+def test_a_cell_is_the_same_wherever_it_is_computed():
     cell = Cell("ringnorm-n", "SVM-Stump", 7)
-    assert paper.compute(cell)["error"] == paper.compute(cell)["error"]
-    assert 2.0 < paper.compute(cell)["error"] < 15.0
+    assert compute(cell)["error"] == compute(cell)["error"]
+    assert 2.0 < compute(cell)["error"] < 15.0
 
 
 def test_unknown_methods_and_draws_are_told():

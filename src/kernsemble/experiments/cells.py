@@ -22,8 +22,8 @@ class Record:
         Which one.
     values : dict of str to float
         What the method tells, such as "error" in per cent.
-    seconds : float
-        How long it took.
+    seconds, processor : float
+        How long it took, and how many seconds of processors.
     failure : str or None
         What went wrong, if anything did.
     version : str
@@ -33,6 +33,7 @@ class Record:
     cell: Cell
     values: dict[str, float] = field(default_factory=dict)
     seconds: float = 0.0
+    processor: float = 0.0
     failure: str | None = None
     version: str = ""
 

@@ -65,6 +65,11 @@ def _machine(kernel: Any, Cs: Any) -> InfiniteEnsembleClassifierCV:
     return InfiniteEnsembleClassifierCV(kernel, Cs, scaling=None)
 
 
+def _largest_margin(problem: Problem, seed: int) -> Values:
+    """Vote with the largest margin, negative where no vote separates the classes."""
+    return _tested(LPBoostClassifier(nu=1.0 / len(problem.y)), problem, seed)
+
+
 def _partially_trained(problem: Problem, _: int) -> Values:
     """Return the errors of the Parzen window, the last machine and the ensemble of all."""
     values: Values = {}
@@ -105,9 +110,12 @@ ESTIMATORS: dict[str, Any] = {
     "LPBoost-Stump": LPBoostClassifierCV(),
     "LPBoost-Perc": LPBoostClassifierCV(RCDPerceptron()),
     "LPBoost-Dec": LPBoostClassifierCV(C45Tree()),
-    "LPBoost-Stump hard margin": LPBoostClassifier(C=np.inf),
     "random forest": RandomForestClassifier(),
     "HistGradientBoosting": HistGradientBoostingClassifier(),
     "auto": InfiniteEnsembleClassifierCV("auto"),
 }
-METHODS: dict[str, Method] = {"partially trained": _partially_trained, "path": _path}
+METHODS: dict[str, Method] = {
+    "LPBoost-Stump hard margin": _largest_margin,
+    "partially trained": _partially_trained,
+    "path": _path,
+}

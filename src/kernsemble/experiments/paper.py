@@ -7,69 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
-from kernsemble.experiments.cells import Cell
+from kernsemble.experiments.cells import Cell, Record
 from kernsemble.experiments.claims import Claim, Found
 from kernsemble.experiments.methods import values_of
-from kernsemble.experiments.problems import draw, n_draws
+from kernsemble.experiments.problems import SCALED, draw, n_draws
 from kernsemble.experiments.store import Store
-from kernsemble.experiments.verdicts import Comparison, Mean
-
-
-class Source(NamedTuple):
-    """Where the numbers of a column come from: what a method tells."""
-
-    method: str
-    quantity: str
-
-    @classmethod
-    def of(cls, text: str) -> Self:
-        """Return the source that a configuration names, "method" or "method: quantity"."""
-        method, _, quantity = text.partition(":")
-        return cls(method.strip(), quantity.strip() or "error")
-
-
-class Entry(NamedTuple):
-    """A number of a table: ours, None if it has not been computed, and the published one."""
-
-    row: str
-    column: str
-    ours: Mean | None
-    published: Mean | None
-    seconds: float  # of all its cells
-    n_failures: int
-
-    @property
-    def comparison(self) -> Comparison | None:
-        """Both numbers, where both are known."""
-        if self.ours is None or self.published is None:
-            return None
-        return Comparison(self.ours, self.published)
-
-
-@dataclass(frozen=True)
-class Table:
-    """A table of a paper: rows are data sets, columns are sources of numbers.
-
-    Attributes
-    ----------
-    name, caption : str
-        What it is called, and what it tells.
-    rows : tuple of str
-        Data sets.
-    columns : dict of str to Source
-        Where the numbers of each column come from.
-    published : dict of str to dict of str to Mean
-        The paper's numbers, by row and column, as far as it has them.
-    is_judged : bool
-        Whether less is better, so that numbers have verdicts.
-    """
-
-    name: str
-    caption: str
-    rows: tuple[str, ...]
-    columns: dict[str, Source]
-    published: dict[str, dict[str, Mean]]
-    is_judged: bool
+from kernsemble.experiments.tables import Entry, Explanation, Figure, Table
+from kernsemble.experiments.verdicts import Mean, Verdict
 
 
 @dataclass(frozen=True)
@@ -82,29 +26,49 @@ class Profile:
         How many draws of each data set, if there are so many.
     runs_of : dict of str to int
         The same for data sets or methods that have fewer.
-    rows, columns : tuple of str or None
-        Data sets and columns, None for all.
+    rows, methods : tuple of str or None
+        Data sets and methods, None for all.
     """
 
     runs: int
     runs_of: dict[str, int]
     rows: tuple[str, ...] | None = None
-    columns: tuple[str, ...] | None = None
+    methods: tuple[str, ...] | None = None
 
     @classmethod
     def of(cls, settings: dict[str, Any]) -> Self:
         """Return the profile of a configuration."""
-        lists = {name: settings.get(name) for name in ("rows", "columns")}
+        lists = {name: settings.get(name) for name in ("rows", "methods")}
         return cls(
             settings["runs"],
             settings.get("runs_of", {}),
             **{name: None if each is None else tuple(each) for name, each in lists.items()},
         )
 
+    def asks_for(self, row: str, method: str) -> bool:
+        """Whether a method is run on a data set."""
+        return (self.rows is None or row in self.rows) and (
+            self.methods is None or method in self.methods
+        )
+
+
+class Tally(NamedTuple):
+    """How many published numbers were met, beaten and missed, and of these explained."""
+
+    within: int
+    better: int
+    worse: int
+    explained: int
+
+    @property
+    def share(self) -> float:
+        """The share of numbers that were met or beaten."""
+        return (self.within + self.better) / max(1, self.within + self.better + self.worse)
+
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper whose tables can be computed again.
+    """A paper whose tables and figures can be computed again.
 
     Attributes
     ----------
@@ -114,24 +78,27 @@ class Paper:
         Where its configuration and its published numbers are.
     tables : dict of str to Table
         By name.
+    figures : dict of str to Figure
+        By name.
     data : dict of str to str
-        The names that data sets have in `kernsemble.datasets`, where they differ.
-    scaled : frozenset of str
-        The data sets whose features are scaled to [-1, 1].
+        What `problems.draw` calls the data sets, where the paper's names differ.
     profiles : dict of str to Profile
         "full" and "quick".
     claims : tuple of Claim
         What it says of its tables.
+    explanations : tuple of Explanation
+        Why some numbers differ.
     """
 
     name: str
     title: str
     folder: Path
     tables: dict[str, Table]
+    figures: dict[str, Figure]
     data: dict[str, str]
-    scaled: frozenset[str]
     profiles: dict[str, Profile]
     claims: tuple[Claim, ...]
+    explanations: tuple[Explanation, ...]
 
     @classmethod
     def of(cls, folder: str | Path) -> Self:
@@ -139,66 +106,87 @@ class Paper:
         folder = Path(folder)
         config = tomllib.loads((folder / "config.toml").read_text(encoding="utf-8"))
         published = json.loads((folder / "published.json").read_text(encoding="utf-8"))
-        runs = config["published_runs"]
         tables = {
-            name: _table(name, settings, published.get(name, {"rows": {}}), runs)
-            for name, settings in config["tables"].items()
+            name: Table.of(
+                name,
+                settings,
+                published.get(settings.get("published", name), {}),
+                config.get("published_runs", 1),
+            )
+            for name, settings in config.get("tables", {}).items()
         }
+        figures = config.get("figures", {})
         return cls(
             name=folder.name,
             title=config["title"],
             folder=folder,
             tables=tables,
-            data=config.get("data", {}),
-            scaled=frozenset(config.get("scaled", [])),
+            figures={name: Figure.of(name, settings) for name, settings in figures.items()},
+            data=_names_of_data(config),
             profiles={name: Profile.of(each) for name, each in config["profiles"].items()},
             claims=tuple(
                 Claim.of(each, tables[each["table"]].rows) for each in config.get("claims", [])
             ),
+            explanations=tuple(
+                Explanation.of(each, tables[each["table"]].rows)
+                for each in config.get("explanations", [])
+            ),
         )
 
     def cells(
-        self, profile: str = "full", tables: Sequence[str] | None = None, runs: int | None = None
+        self, profile: str = "full", parts: Sequence[str] | None = None, runs: int | None = None
     ) -> list[Cell]:
-        """Return the cells of some tables, draw by draw, so that early stops leave all begun.
+        """Return the cells of tables and figures, draw by draw: early stops leave all begun.
 
         Parameters
         ----------
         profile : str
             "full" or "quick".
-        tables : sequence of str, optional
-            Their names; all by default.
+        parts : sequence of str, optional
+            The names of tables and figures; all by default.
         runs : int, optional
             Another number of draws than the profile's, if there are so many.
         """
         asked = self.profiles[profile]
-        cells = {
-            Cell(row, source.method, seed)
-            for table in self._asked(tables)
+        names = self.parts(parts)
+        wanted = [
+            (row, source.method, None)
+            for table in (self.tables[name] for name in names if name in self.tables)
             for row in table.rows
-            if asked.rows is None or row in asked.rows
-            for column, source in table.columns.items()
-            if asked.columns is None or column in asked.columns
-            for seed in range(self._n_runs(asked, row, column, runs))
+            for source in table.columns.values()
+        ] + [
+            (row, method, figure.runs)
+            for figure in (self.figures[name] for name in names if name in self.figures)
+            for row in figure.rows
+            for method in figure.methods
+        ]
+        cells = {
+            Cell(self.data_of(row), method, seed)
+            for row, method, most in wanted
+            if asked.asks_for(row, method)
+            for seed in range(self._n_runs(asked, row, method, runs, most))
         }
         return sorted(cells, key=lambda cell: (cell.seed, cell.data, cell.method))
 
-    def compute(self, cell: Cell) -> dict[str, float]:
-        """Return the numbers of a cell."""
-        problem = draw(self.data.get(cell.data, cell.data), cell.seed, cell.data in self.scaled)
-        return values_of(cell.method, problem, cell.seed)
+    def parts(self, names: Sequence[str] | None = None) -> list[str]:
+        """Return the names of tables and figures, of all unless some are given."""
+        known = [*self.tables, *self.figures]
+        unknown = [name for name in names or () if name not in known]
+        if unknown:
+            raise ValueError(f"{self.name} has no {unknown[0]!r}: give some of {', '.join(known)}")
+        return list(names or known)
+
+    def data_of(self, row: str) -> str:
+        """Return what `problems.draw` calls a data set of the paper."""
+        return self.data.get(row, row)
 
     def entries(self, table: str, store: Store) -> Iterator[Entry]:
         """Yield the numbers of a table as far as a store has them."""
         asked = self.tables[table]
         for row in asked.rows:
             for column, (method, quantity) in asked.columns.items():
-                records = [
-                    record
-                    for cell, record in store.records.items()
-                    if cell.data == row and cell.method == method
-                ]
-                told = [each.values[quantity] for each in records if each.failure is None]
+                records = store.records_of(self.data_of(row), method)
+                told = [each.values[quantity] for each in records if quantity in each.values]
                 yield Entry(
                     row,
                     column,
@@ -208,6 +196,16 @@ class Paper:
                     sum(each.failure is not None for each in records),
                 )
 
+    def shown_in(self, figure: Figure, store: Store) -> list[Record]:
+        """Return the records, without failure, that a figure is drawn from."""
+        records = [
+            record
+            for row in figure.rows
+            for method in figure.methods
+            for record in store.records_of(self.data_of(row), method)
+        ]
+        return [record for record in records if record.failure is None]
+
     def look_at_claims(self, store: Store) -> Iterator[tuple[Claim, Found]]:
         """Yield each claim, and what the means of a store say of it."""
         for claim in self.claims:
@@ -215,35 +213,44 @@ class Paper:
             means = {(entry.row, entry.column): entry.ours for entry in entries if entry.ours}
             yield claim, claim.look(means)
 
-    def _asked(self, names: Sequence[str] | None) -> list[Table]:
-        unknown = [name for name in names or () if name not in self.tables]
-        if unknown:
-            raise ValueError(
-                f"{self.name} has no {unknown[0]!r}: give some of {', '.join(self.tables)}"
-            )
-        return [self.tables[name] for name in names or self.tables]
+    def tally(self, store: Store) -> Tally:
+        """Count the verdicts on the published numbers; those that stand in two tables, once."""
+        verdicts: dict[tuple[Any, ...], tuple[Verdict, bool]] = {}
+        for table in self.tables.values():
+            if table.is_ours or not table.is_judged:
+                continue
+            for entry in self.entries(table.name, store):
+                if entry.comparison is not None:
+                    is_explained = self.explanation_of(table.name, entry) is not None
+                    key = (self.data_of(entry.row), *table.columns[entry.column])
+                    verdict, before = verdicts.get(key, (entry.comparison.verdict, False))
+                    verdicts[key] = (verdict, before or is_explained)
+        told = list(verdicts.values())
+        n_of = {each: sum(verdict is each for verdict, _ in told) for each in Verdict}
+        explained = sum(verdict is Verdict.WORSE and known for verdict, known in told)
+        return Tally(n_of[Verdict.WITHIN], n_of[Verdict.BETTER], n_of[Verdict.WORSE], explained)
 
-    def _n_runs(self, asked: Profile, row: str, column: str, runs: int | None) -> int:
-        limits = [asked.runs if runs is None else runs, n_draws(self.data.get(row, row))]
-        limits += [asked.runs_of.get(row), asked.runs_of.get(column)]
+    def explanation_of(self, table: str, entry: Entry) -> Explanation | None:
+        """Return why a number differs, if it is told."""
+        for each in self.explanations:
+            if each.explains(table, entry.row, entry.column):
+                return each
+        return None
+
+    def _n_runs(
+        self, asked: Profile, row: str, method: str, runs: int | None, most: int | None
+    ) -> int:
+        limits = [asked.runs if runs is None else runs, n_draws(self.data_of(row)), most]
+        limits += [asked.runs_of.get(row), asked.runs_of.get(method)]
         return min(limit for limit in limits if limit is not None)
 
 
-def _table(name: str, settings: dict[str, Any], published: dict[str, Any], runs: int) -> Table:
-    numbers = {
-        row: {
-            column: Mean(
-                cell["mean"], cell.get("se"), 1 if row in settings.get("one_run", []) else runs
-            )
-            for column, cell in cells.items()
-        }
-        for row, cells in published["rows"].items()
-    }
-    return Table(
-        name=name,
-        caption=settings["caption"],
-        rows=tuple(settings.get("rows", numbers)),
-        columns={column: Source.of(text) for column, text in settings["columns"].items()},
-        published=numbers,
-        is_judged=settings.get("is_judged", True),
-    )
+def compute(cell: Cell) -> dict[str, float]:
+    """Return the numbers of a cell of any paper."""
+    return values_of(cell.method, draw(cell.data, cell.seed), cell.seed)
+
+
+def _names_of_data(config: dict[str, Any]) -> dict[str, str]:
+    """Return the names of data sets that differ from the paper's, scaled ones among them."""
+    names: dict[str, str] = dict(config.get("data", {}))
+    return names | {row: names.get(row, row) + SCALED for row in config.get("scaled", [])}

@@ -10,6 +10,7 @@ from kernsemble.datasets import load, make_ringnorm, make_threenorm, make_twonor
 GENERATORS = {"twonorm": make_twonorm, "threenorm": make_threenorm, "ringnorm": make_ringnorm}
 N_TRAIN, N_TEST = 300, 3000
 NOISE = "-n"  # how names of sets end in which labels are flipped
+SCALED = " scaled"  # how names of sets end whose features are scaled
 FLIPPED = 0.1
 TESTED = 0.4  # share of the rows of a set without splits of its own
 TEST_SEED = 100_000  # apart from those of training draws
@@ -24,7 +25,7 @@ class Problem(NamedTuple):
     y_test: Any
 
 
-def draw(name: str, seed: int, is_scaled: bool = False) -> Problem:
+def draw(name: str, seed: int) -> Problem:
     """Return one draw of a generator, one given split, or one random split of a named set.
 
     Parameters
@@ -32,14 +33,33 @@ def draw(name: str, seed: int, is_scaled: bool = False) -> Problem:
     name : str
         "twonorm", "threenorm" or "ringnorm", with "-n" for 10 per cent wrong training labels;
         else a data set of `kernsemble.datasets.load`, whose given splits are taken in order, or
-        which is split at random, 60 to 40.
+        which is split at random, 60 to 40; " scaled" after it scales each feature to [-1, 1] in
+        the training rows.
     seed : int
         Which draw.
-    is_scaled : bool
-        Whether features are scaled to [-1, 1] in the training rows.
     """
     if name.removesuffix(NOISE) in GENERATORS:
         return _generated(name, seed)
+    problem = _loaded(name.removesuffix(SCALED), seed)
+    return _scaled(problem) if name.endswith(SCALED) else problem
+
+
+def n_draws(name: str) -> int | None:
+    """Return how many draws there are of a set, None if any number."""
+    if name.removesuffix(NOISE) in GENERATORS:
+        return None
+    return len(load(name.removesuffix(SCALED)).splits) or None
+
+
+def _generated(name: str, seed: int) -> Problem:
+    make = GENERATORS[name.removesuffix(NOISE)]
+    flip = FLIPPED if name.endswith(NOISE) else 0.0
+    return Problem(
+        *make(N_TRAIN, flip=flip, random_state=seed), *make(N_TEST, random_state=TEST_SEED + seed)
+    )
+
+
+def _loaded(name: str, seed: int) -> Problem:
     dataset = load(name)
     if dataset.splits:
         if seed >= len(dataset.splits):
@@ -49,23 +69,11 @@ def draw(name: str, seed: int, is_scaled: bool = False) -> Problem:
         X, X_test, y, y_test = train_test_split(
             dataset.X, dataset.y, test_size=TESTED, random_state=seed
         )
-    if is_scaled:
-        X, X_test = (part.toarray() if hasattr(part, "toarray") else part for part in (X, X_test))
-        scaler = MinMaxScaler((-1.0, 1.0)).fit(X)
-        X, X_test = scaler.transform(X), scaler.transform(X_test)
     return Problem(X, y, X_test, y_test)
 
 
-def n_draws(name: str) -> int | None:
-    """Return how many draws there are of a set, None if any number."""
-    if name.removesuffix(NOISE) in GENERATORS:
-        return None
-    return len(load(name).splits) or None
-
-
-def _generated(name: str, seed: int) -> Problem:
-    make = GENERATORS[name.removesuffix(NOISE)]
-    flip = FLIPPED if name.endswith(NOISE) else 0.0
-    return Problem(
-        *make(N_TRAIN, flip=flip, random_state=seed), *make(N_TEST, random_state=TEST_SEED + seed)
-    )
+def _scaled(problem: Problem) -> Problem:
+    X, y, X_test, y_test = problem
+    X, X_test = (part.toarray() if hasattr(part, "toarray") else part for part in (X, X_test))
+    scaler = MinMaxScaler((-1.0, 1.0)).fit(X)
+    return Problem(scaler.transform(X), y, scaler.transform(X_test), y_test)

@@ -3,8 +3,9 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from kernsemble.experiments.paper import Entry, Paper, Table
+from kernsemble.experiments.paper import Paper, Tally
 from kernsemble.experiments.store import Store
+from kernsemble.experiments.tables import Entry, Explanation, Table
 from kernsemble.experiments.verdicts import Verdict
 
 MARKS = {Verdict.WITHIN: "", Verdict.BETTER: " ▼", Verdict.WORSE: " ▲"}
@@ -18,10 +19,24 @@ def as_markdown(paper: Paper, store: Store) -> str:
         if any(entry.ours for entry in entries):
             parts += ["", f"## {table.name}: {table.caption}", "", *_rows(table, entries)]
             parts += ["", summary_of(table, entries)]
+    parts += ["", told_of(paper.tally(store))]
+    explanations = list(_explanations(paper, store))
+    if explanations:
+        parts += ["", "## Why numbers differ", "", *explanations]
     claims = list(_claims(paper, store))
     if claims:
         parts += ["", "## Claims", "", *claims]
     return "\n".join(parts) + "\n"
+
+
+def told_of(tally: Tally) -> str:
+    """Return in words how many published numbers were met."""
+    n = tally.within + tally.better + tally.worse
+    return (
+        f"Of {n} published numbers {tally.within + tally.better} ({tally.share:.0%}) are met or "
+        f"beaten, {tally.better} of them beaten; {tally.worse} are missed, of which "
+        f"{tally.explained} are explained."
+    )
 
 
 def summary_of(table: Table, entries: list[Entry]) -> str:
@@ -62,6 +77,26 @@ def _rows(table: Table, entries: list[Entry]) -> Iterator[str]:
         if runs:
             spread = f"{runs[0]}" if len(runs) == 1 else f"{runs[0]}-{runs[-1]}"
             yield f"| {row} | {spread} | " + " | ".join(cell_of(table, e) for e in cells) + " |"
+
+
+def _explanations(paper: Paper, store: Store) -> Iterator[str]:
+    for each in paper.explanations:
+        told = f"- {each.table}, {', '.join(each.columns)}: {each.text}"
+        if each.tested_by is not None:
+            told += f" {agreement_of(paper, each, store)}"
+        yield told
+
+
+def agreement_of(paper: Paper, explanation: Explanation, store: Store) -> str:
+    """Return in how many cells the table that tests an explanation agrees with the paper."""
+    name = explanation.tested_by or explanation.table
+    tested = [
+        entry.comparison.verdict
+        for entry in paper.entries(name, store)
+        if entry.comparison is not None and explanation.explains(explanation.table, *entry[:2])
+    ]
+    n_met = sum(verdict is not Verdict.WORSE for verdict in tested)
+    return f"({name}: {n_met} of {len(tested)} numbers are met.)"
 
 
 def _claims(paper: Paper, store: Store) -> Iterator[str]:

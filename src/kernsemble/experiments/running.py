@@ -59,7 +59,7 @@ def run_cells(
 
 def attempt(compute: Compute, cell: Cell) -> Record:
     """Compute a cell, and record what came of it."""
-    start = time.perf_counter()
+    start, processor = time.perf_counter(), time.process_time()
     values: dict[str, float] = {}
     failure = None
     try:
@@ -68,7 +68,14 @@ def attempt(compute: Compute, cell: Cell) -> Record:
             values = {name: float(value) for name, value in compute(cell).items()}
     except Exception as error:
         failure = f"{type(error).__name__}: {error}"
-    return Record(cell, values, time.perf_counter() - start, failure, version("kernsemble"))
+    return Record(
+        cell,
+        values,
+        time.perf_counter() - start,
+        time.process_time() - processor,
+        failure,
+        version("kernsemble"),
+    )
 
 
 def _here(compute: Compute, cells: list[Cell], n_jobs: int) -> Iterator[Record]:

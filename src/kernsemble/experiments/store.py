@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -37,6 +38,7 @@ class Store:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         self.records: dict[Cell, Record] = {}
+        self._by_method: defaultdict[tuple[str, str], dict[int, Record]] = defaultdict(dict)
         self._file: IO[bytes] | None = None
         if self.path.exists():
             self._read(self.path.read_bytes())
@@ -50,7 +52,12 @@ class Store:
                     f"{self.path}, line {number} is no record ({error}): remove it, or start a "
                     "new file"
                 ) from error
-            self.records[record.cell] = record
+            self.keep(record)
+
+    def keep(self, record: Record) -> None:
+        """Take a record as known; it is not written."""
+        data, method, seed = record.cell
+        self.records[record.cell] = self._by_method[data, method][seed] = record
 
     @contextmanager
     def writing(self) -> Iterator[Self]:
@@ -62,6 +69,7 @@ class Store:
             content = file.read()
             file.truncate(sum(map(len, _whole_lines(content))))
             self.records.clear()
+            self._by_method.clear()
             self._read(content)
             self._file = file
             try:
@@ -76,7 +84,12 @@ class Store:
         self._file.write(json.dumps(record.as_dict()).encode() + b"\n")
         self._file.flush()
         os.fsync(self._file.fileno())
-        self.records[record.cell] = record
+        self.keep(record)
+
+    def records_of(self, data: str, method: str) -> list[Record]:
+        """Return the records of a method on a data set, by seed."""
+        known = self._by_method.get((data, method), {})
+        return [known[seed] for seed in sorted(known)]
 
     def has(self, cell: Cell) -> bool:
         """Whether a cell has been computed, without failure."""

@@ -1,0 +1,10 @@
+"""Pictures of the papers' figures, drawn from records."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+from kernsemble.experiments.cells import Record
+
+Picture: TypeAlias = Callable[[Sequence[Record]], Any]  # a figure of matplotlib
+
+PICTURES: dict[str, Picture] = {}
