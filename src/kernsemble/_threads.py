@@ -1,14 +1,15 @@
 """Threads for compiled code, which releases the GIL."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from functools import cache, cached_property
 from threading import Lock, local
 from typing import Any, TypeVar
 
 import joblib
-from threadpoolctl import ThreadpoolController
+from threadpoolctl import ThreadpoolController, threadpool_limits
 
 FEWEST_TASKS = 4  # worth starting threads for, of short tasks
 
@@ -18,6 +19,8 @@ Result = TypeVar("Result")
 
 def n_threads() -> int:
     """Return how many threads to use: the usable cores, or what joblib's workers are left with."""
+    if _is_worker.here:
+        return 1
     return max(int(os.environ.get("NUMBA_NUM_THREADS") or _n_cores()), 1)
 
 
@@ -38,7 +41,7 @@ def run(
     interrupt `on_error` is called, no further task is begun, and those at work are waited for.
     """
     n = n_threads()
-    if len(tasks) < fewest or n == 1 or _is_worker.here:
+    if len(tasks) < fewest or n == 1:
         return [work(task) for task in tasks]
     results: list[Any] = [None] * len(tasks)
     places = iter(range(len(tasks)))
@@ -61,6 +64,17 @@ def run(
         finally:
             wait(futures)
     return results
+
+
+@contextmanager
+def single_threaded() -> Iterator[None]:
+    """Keep to this thread what is done in it, by us, BLAS and OpenMP."""
+    before, _is_worker.here = _is_worker.here, True
+    try:
+        with threadpool_limits(1):
+            yield
+    finally:
+        _is_worker.here = before
 
 
 def blocks(n: int, height: int) -> list[slice]:

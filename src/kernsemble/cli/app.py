@@ -13,12 +13,18 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from kernsemble.cli.console import CommandError, heard_warnings, one_line
+from kernsemble.cli.console import (
+    CommandError,
+    InterruptedCommandError,
+    heard_warnings,
+    one_line,
+)
 from kernsemble.cli.demo import demo
 from kernsemble.cli.explain import explain
 from kernsemble.cli.fit import fit
 from kernsemble.cli.predict import predict
 from kernsemble.cli.rare import rare
+from kernsemble.cli.reproduce import reproduce
 from kernsemble.cli.select import select
 
 __all__ = ["app"]
@@ -48,10 +54,10 @@ class Commands(TyperGroup):
                 code = super().main(
                     typed, prog_name, complete_var, False, windows_expand_args, **extra
                 )
+            if code == INTERRUPTED:
+                raise KeyboardInterrupt
         except BaseException as error:
             code = _told(error, is_debugged)
-        if code == INTERRUPTED:
-            _complain("interrupted: nothing was written")
         if not standalone_mode:
             return code
         sys.exit(code if isinstance(code, int) else 0)
@@ -62,6 +68,7 @@ def _told(error: BaseException, is_debugged: bool) -> int:
     if isinstance(error, SystemExit):
         return error.code if isinstance(error.code, int) else FAILURE
     if isinstance(error, (KeyboardInterrupt, typer.Abort)):
+        _complain("interrupted: nothing was written")
         return INTERRUPTED
     if hasattr(error, "format_message"):  # of Click: how the command was typed
         _complain(f"{error.format_message()} (kernsemble --help tells more)")
@@ -73,6 +80,8 @@ def _told(error: BaseException, is_debugged: bool) -> int:
         return FAILURE
     if isinstance(error, KNOWN):
         _complain(error if str(error) else type(error).__name__)
+        if isinstance(error, InterruptedCommandError):
+            return INTERRUPTED
     else:
         _complain(
             f"{type(error).__name__}: {error}; this should not happen: run it again with --debug "
@@ -116,5 +125,5 @@ def _settings(
     """Kernels that are ensembles, from the command line."""
 
 
-for command in (fit, predict, explain, select, rare, demo):
+for command in (fit, predict, explain, select, rare, demo, reproduce):
     app.command()(command)

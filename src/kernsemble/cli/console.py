@@ -7,11 +7,24 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["CommandError", "answer", "heard_warnings", "note", "one_line", "say", "show_table"]
+__all__ = [
+    "CommandError",
+    "InterruptedCommandError",
+    "answer",
+    "heard_warnings",
+    "note",
+    "one_line",
+    "say",
+    "show_table",
+]
 
 
 class CommandError(Exception):
     """A command cannot do what it was asked; the message names the cause and the remedy."""
+
+
+class InterruptedCommandError(CommandError):
+    """A command was interrupted and left something; the message says what, and how to go on."""
 
 
 def one_line(message: object) -> str:
@@ -46,8 +59,8 @@ def _plain(item: Any) -> Any:
     return item if isinstance(item, (str, int, bool, type(None))) else str(item)
 
 
-def show_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Say a table."""
+def show_table(title: str, header: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    """Say a table, whose cells are words or texts of rich."""
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -57,7 +70,7 @@ def show_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]])
     for name in header:
         table.add_column(name, overflow="fold")
     for row in rows:
-        table.add_row(*map(Text, row))
+        table.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in row))
     console = Console(file=sys.stdout)
     if not console.is_terminal:
         console = Console(file=sys.stdout, width=160)

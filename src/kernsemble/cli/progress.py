@@ -23,6 +23,11 @@ class ShownTask:
         if self._progress is not None:
             self._progress.advance(self._task, amount)
 
+    def show(self, name: str, done: float) -> None:
+        """Show another name, and what is done of the total."""
+        if self._progress is not None:
+            self._progress.update(self._task, description=name, completed=done)
+
     def finish(self) -> None:
         """Show that all is done."""
         if self._progress is not None:

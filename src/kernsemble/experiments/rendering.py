@@ -2,31 +2,64 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from typing import NamedTuple
 
+from kernsemble.experiments.claims import Found
 from kernsemble.experiments.paper import Paper, Tally
 from kernsemble.experiments.store import Store
 from kernsemble.experiments.tables import Entry, Explanation, Table
 from kernsemble.experiments.verdicts import Verdict
 
 MARKS = {Verdict.WITHIN: "", Verdict.BETTER: " ▼", Verdict.WORSE: " ▲"}
+MARKS_TOLD = (
+    "▼ better, ▲ worse by more than three combined standard errors, or half a point where there "
+    "is one run"
+)
+
+
+class Row(NamedTuple):
+    """A row of a table that has numbers, its number of runs, and the seconds of all of them."""
+
+    name: str
+    runs: str
+    entries: list[Entry]
+    seconds: float
+    n_failures: int
 
 
 def as_markdown(paper: Paper, store: Store) -> str:
     """Return all tables of a paper that have numbers, and its claims."""
-    parts = [f"# {paper.title}", "", *_legend()]
+    parts = [f"# {paper.title}", ""]
+    parts += [f"Ours ± standard error, in brackets the published number; {MARKS_TOLD}."]
     for table in paper.tables.values():
-        entries = list(paper.entries(table.name, store))
-        if any(entry.ours for entry in entries):
-            parts += ["", f"## {table.name}: {table.caption}", "", *_rows(table, entries)]
-            parts += ["", summary_of(table, entries)]
+        rows = rows_of(paper, table, store)
+        if rows:
+            parts += ["", f"## {table.name}: {table.caption}", "", *_lines(table, rows)]
+            parts += ["", summary_of(table, rows)]
     parts += ["", told_of(paper.tally(store))]
     explanations = list(_explanations(paper, store))
     if explanations:
         parts += ["", "## Why numbers differ", "", *explanations]
-    claims = list(_claims(paper, store))
-    if claims:
-        parts += ["", "## Claims", "", *claims]
+    if paper.claims:
+        parts += ["", "## Claims", ""]
+        parts += [f"- {outcome_of(f)}: {c.text}" for c, f in paper.look_at_claims(store)]
     return "\n".join(parts) + "\n"
+
+
+def rows_of(paper: Paper, table: Table, store: Store) -> list[Row]:
+    """Return the rows of a table that have numbers; the seconds of a method count once."""
+    by_row: dict[str, list[Entry]] = {}
+    for entry in paper.entries(table.name, store):
+        by_row.setdefault(entry.row, []).append(entry)
+    rows = []
+    for name, entries in by_row.items():
+        runs = sorted({entry.ours.n for entry in entries if entry.ours})
+        if runs:
+            spread = f"{runs[0]}" if len(runs) == 1 else f"{runs[0]}-{runs[-1]}"
+            once = {table.columns[entry.column].method: entry for entry in entries}.values()
+            seconds = sum(entry.seconds for entry in once)
+            rows.append(Row(name, spread, entries, seconds, sum(e.n_failures for e in once)))
+    return rows
 
 
 def told_of(tally: Tally) -> str:
@@ -39,44 +72,47 @@ def told_of(tally: Tally) -> str:
     )
 
 
-def summary_of(table: Table, entries: list[Entry]) -> str:
+def summary_of(table: Table, rows: list[Row]) -> str:
     """Return how many numbers are within, better and worse, and how long they took."""
-    minutes = sum(entry.seconds for entry in entries) / 60.0
-    failures = sum(entry.n_failures for entry in entries)
+    minutes = sum(row.seconds for row in rows) / 60.0
+    failures = sum(row.n_failures for row in rows)
     told = f"{minutes:.1f} minutes of one core."
     if table.is_judged:
+        entries = [entry for row in rows for entry in row.entries]
         counts = Counter(each.comparison.verdict for each in entries if each.comparison)
         told = f"{', '.join(f'{counts[v]} {v.value}' for v in Verdict)}; {told}"
     return told if not failures else f"{told} {failures} cells failed."
 
 
+def verdict_of(table: Table, entry: Entry) -> Verdict | None:
+    """Return how a number compares with the published one, None where nothing is better."""
+    comparison = entry.comparison
+    return comparison.verdict if table.is_judged and comparison is not None else None
+
+
 def cell_of(table: Table, entry: Entry) -> str:
     """Return a number with the published one in brackets, marked if far better or worse."""
-    if entry.ours is None:
-        return "–" if entry.published is None else f"– ({entry.published})"
-    if entry.published is None:
-        return str(entry.ours)
-    comparison = entry.comparison
-    mark = MARKS[comparison.verdict] if table.is_judged and comparison is not None else ""
-    return f"{entry.ours} ({entry.published}){mark}"
+    ours = "–" if entry.ours is None else str(entry.ours)
+    published = "" if entry.published is None else f" ({entry.published})"
+    verdict = verdict_of(table, entry)
+    return f"{ours}{published}{'' if verdict is None else MARKS[verdict]}"
 
 
-def _legend() -> Iterator[str]:
-    yield (
-        "Ours ± standard error, in brackets the published number; ▼ better, ▲ worse by more than "
-        "three combined standard errors, or half a point where there is one run."
-    )
+def outcome_of(found: Found) -> str:
+    """Return what came of a claim."""
+    if found.holds is None:
+        return "not computed"
+    if found.holds:
+        return f"holds on all of {found.n_rows} sets"
+    return f"fails on {', '.join(found.failing)} of {found.n_rows} sets"
 
 
-def _rows(table: Table, entries: list[Entry]) -> Iterator[str]:
+def _lines(table: Table, rows: list[Row]) -> Iterator[str]:
     yield "| | runs | " + " | ".join(table.columns) + " |"
     yield "|" + "---|" * (len(table.columns) + 2)
-    by_row = {row: [entry for entry in entries if entry.row == row] for row in table.rows}
-    for row, cells in by_row.items():
-        runs = sorted({entry.ours.n for entry in cells if entry.ours})
-        if runs:
-            spread = f"{runs[0]}" if len(runs) == 1 else f"{runs[0]}-{runs[-1]}"
-            yield f"| {row} | {spread} | " + " | ".join(cell_of(table, e) for e in cells) + " |"
+    for row in rows:
+        cells = " | ".join(cell_of(table, entry) for entry in row.entries)
+        yield f"| {row.name} | {row.runs} | {cells} |"
 
 
 def _explanations(paper: Paper, store: Store) -> Iterator[str]:
@@ -97,13 +133,3 @@ def agreement_of(paper: Paper, explanation: Explanation, store: Store) -> str:
     ]
     n_met = sum(verdict is not Verdict.WORSE for verdict in tested)
     return f"({name}: {n_met} of {len(tested)} numbers are met.)"
-
-
-def _claims(paper: Paper, store: Store) -> Iterator[str]:
-    for claim, found in paper.look_at_claims(store):
-        if found.holds is None:
-            yield f"- not computed: {claim.text}"
-        elif found.holds:
-            yield f"- holds on all of {found.n_rows} sets: {claim.text}"
-        else:
-            yield (f"- fails on {', '.join(found.failing)} of {found.n_rows} sets: {claim.text}")

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from importlib.metadata import version
 from typing import Any, TypeAlias
 
+from kernsemble._threads import single_threaded
 from kernsemble.experiments.cells import Cell, Record
 from kernsemble.experiments.store import Store
 
@@ -58,12 +59,12 @@ def run_cells(
 
 
 def attempt(compute: Compute, cell: Cell) -> Record:
-    """Compute a cell, and record what came of it."""
+    """Compute a cell in one thread, so that no other cell slows it, and record what came of it."""
     start, processor = time.perf_counter(), time.process_time()
     values: dict[str, float] = {}
     failure = None
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), single_threaded():
             warnings.simplefilter("ignore")
             values = {name: float(value) for name, value in compute(cell).items()}
     except Exception as error:
@@ -88,12 +89,16 @@ def _here(compute: Compute, cells: list[Cell], n_jobs: int) -> Iterator[Record]:
 
 def _on_dask(compute: Compute, cells: list[Cell], address: str) -> Iterator[Record]:
     """Yield records as they are known; a cell whose worker is lost is computed by another."""
-    from distributed import Client, as_completed
+    from distributed import Client, KilledWorker, as_completed
 
     with Client(address) as client:  # type: ignore[no-untyped-call]
-        futures = [
-            client.submit(attempt, compute, cell, pure=False, retries=RETRIES) for cell in cells
-        ]
-        for future in as_completed(futures):  # type: ignore[no-untyped-call]
-            yield future.result()
+        cell_of = {
+            client.submit(attempt, compute, cell, pure=False, retries=RETRIES): cell
+            for cell in cells
+        }
+        for future in as_completed(list(cell_of)):  # type: ignore[no-untyped-call]
+            try:
+                yield future.result()
+            except KilledWorker as error:  # whoever computed the cell died of it
+                yield Record(cell_of[future], failure=f"KilledWorker: {error}")
             future.release()

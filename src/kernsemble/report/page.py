@@ -22,14 +22,6 @@ MOST_CLASSES = 20  # in the table of classes
 
 def page(summary: Summary, charts: dict[str, Chart], title: str) -> str:
     """Return the HTML of a report: it loads nothing from anywhere."""
-    environment = jinja2.Environment(
-        loader=jinja2.FunctionLoader(_source),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-    )
-    environment.filters["number"] = number
     shares = summary.importances
     drawn = {
         "themes": themes(),
@@ -41,21 +33,36 @@ def page(summary: Summary, charts: dict[str, Chart], title: str) -> str:
             for name, chart in charts.items()
         },
     }
-    return environment.get_template("page.html").render(
+    return template("page.html").render(
         summary=summary,
         charts=charts,
         title=title,
-        written=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         columns=_listed(summary, shares),
         shares=shares,
         confusion=_confusion(summary),
-        style=markupsafe.Markup(_source("page.css")),
         script=markupsafe.Markup(_source("page.js")),
         library=b64encode(library()).decode(),
         drawn=b64encode(
             gzip.compress(json.dumps(drawn, separators=(",", ":")).encode(), 9, mtime=0)
         ).decode(),
     )
+
+
+def template(name: str) -> Any:
+    """Return a template of pages, which knows their style, and when they are written."""
+    environment = jinja2.Environment(
+        loader=jinja2.FunctionLoader(_source),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    environment.filters["number"] = number
+    environment.globals |= {
+        "style": markupsafe.Markup(_source("page.css")),
+        "written": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+    }
+    return environment.get_template(name)
 
 
 def _listed(summary: Summary, shares: dict[str, float]) -> list[ColumnSummary]:

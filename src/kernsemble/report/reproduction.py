@@ -1,0 +1,221 @@
+"""Papers computed again as one page: published numbers, ours, verdicts, claims and figures."""
+
+from base64 import b64encode
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from io import BytesIO
+from pathlib import Path
+from typing import NamedTuple, Self
+
+from kernsemble.experiments.cells import Record
+from kernsemble.experiments.claims import Claim, Found
+from kernsemble.experiments.paper import Paper
+from kernsemble.experiments.pictures import PICTURES
+from kernsemble.experiments.rendering import (
+    MARKS_TOLD,
+    Row,
+    agreement_of,
+    as_markdown,
+    outcome_of,
+    rows_of,
+    summary_of,
+    told_of,
+    verdict_of,
+)
+from kernsemble.experiments.results import write_results
+from kernsemble.experiments.store import Store
+from kernsemble.experiments.tables import Entry, Explanation, Figure, Table
+from kernsemble.experiments.verdicts import Verdict
+from kernsemble.report.page import template
+
+DOTS_PER_INCH = 130
+SIGNS = {Verdict.WITHIN: "=", Verdict.BETTER: "▼", Verdict.WORSE: "▲"}
+
+
+class Drawing(NamedTuple):
+    """A figure drawn again, or the reason why it is not."""
+
+    figure: Figure
+    png: bytes | None
+    problem: str
+
+    @classmethod
+    def of(cls, paper: Paper, figure: Figure, store: Store) -> Self:
+        """Draw a figure from the records that a store has of it."""
+        records = paper.shown_in(figure, store)
+        if figure.methods and not records:
+            return cls(figure, None, "nothing of it has been computed")
+        try:
+            return cls(figure, _png(figure, records), "")
+        except Exception as error:  # of a picture, which shall not cost the page
+            return cls(figure, None, f"{type(error).__name__}: {error}")
+
+    @property
+    def address(self) -> str:
+        """The picture as an address that holds it."""
+        return f"data:image/png;base64,{b64encode(self.png or b'').decode()}"
+
+
+def _png(figure: Figure, records: Sequence[Record]) -> bytes:
+    from kernsemble._axes import pyplot
+
+    plt, content = pyplot(), BytesIO()
+    before = set(plt.get_fignums())
+    try:
+        PICTURES[figure.picture](records).savefig(content, format="png", dpi=DOTS_PER_INCH)
+    finally:
+        for number in set(plt.get_fignums()) - before:
+            plt.close(number)
+    return content.getvalue()
+
+
+class Shown(NamedTuple):
+    """A table with its rows that have numbers."""
+
+    table: Table
+    rows: list[Row]
+    summary: str
+
+
+@dataclass(frozen=True, eq=False)
+class PaperSummary:
+    """All that the page says of a paper.
+
+    Attributes
+    ----------
+    paper : Paper
+        Which one.
+    tally : str
+        How many published numbers were met.
+    tables : list of Shown
+        Tables that have numbers.
+    explanations : list of tuple
+        Why numbers differ, and how far the table that tests it agrees.
+    claims : list of tuple
+        What the paper says of its tables, whether it holds, and where it fails.
+    drawings : list of Drawing
+        Its figures.
+    n_cells, n_failures : int
+        How many cells there are, and how many failed.
+    processor : float
+        Seconds of processors that they took.
+    """
+
+    paper: Paper
+    tally: str
+    tables: list[Shown]
+    explanations: list[tuple[Explanation, str]]
+    claims: list[tuple[Claim, Found, str]]
+    drawings: list[Drawing]
+    n_cells: int
+    n_failures: int
+    processor: float
+
+    @classmethod
+    def of(cls, paper: Paper, store: Store) -> Self:
+        """Return what a store tells of a paper."""
+        shown = ((table, rows_of(paper, table, store)) for table in paper.tables.values())
+        records = list(_records_of(paper, store))
+        return cls(
+            paper,
+            told_of(paper.tally(store)),
+            [Shown(table, rows, summary_of(table, rows)) for table, rows in shown if rows],
+            [
+                (each, agreement_of(paper, each, store) if each.tested_by else "")
+                for each in paper.explanations
+            ],
+            [(claim, found, outcome_of(found)) for claim, found in paper.look_at_claims(store)],
+            [Drawing.of(paper, figure, store) for figure in paper.figures.values()],
+            len(records),
+            sum(record.failure is not None for record in records),
+            sum(record.processor for record in records),
+        )
+
+    @property
+    def n_holding(self) -> int:
+        """How many claims hold."""
+        return sum(found.holds is True for _, found, _ in self.claims)
+
+    @property
+    def n_looked_at(self) -> int:
+        """How many claims there are numbers for."""
+        return sum(found.holds is not None for _, found, _ in self.claims)
+
+
+def _records_of(paper: Paper, store: Store) -> Iterator[Record]:
+    """Yield the records of all cells that a paper's tables and figures are made of."""
+    pairs = {
+        (paper.data_of(row), source.method)
+        for table in paper.tables.values()
+        for row in table.rows
+        for source in table.columns.values()
+    } | {
+        (paper.data_of(row), method)
+        for figure in paper.figures.values()
+        for row in figure.rows
+        for method in figure.methods
+    }
+    for pair in sorted(pairs):
+        yield from store.records_of(*pair)
+
+
+def reproduction_page(papers: Iterable[Paper], store: Store) -> str:
+    """Return one HTML page about papers, as far as a store has their cells; it opens offline.
+
+    Parameters
+    ----------
+    papers : iterable of Paper
+        Of `kernsemble.experiments.folders.papers`.
+    store : Store
+        The records. Figures are drawn from them, which may take some seconds each.
+    """
+    records = store.records.values()
+    return template("reproduction.html").render(
+        papers=[PaperSummary.of(paper, store) for paper in papers],
+        version=version("kernsemble"),
+        n_cells=len(records),
+        processor=sum(record.processor for record in records),
+        marks_told=MARKS_TOLD,
+        verdict_of=_verdict,
+        duration=_duration,
+    )
+
+
+def keep_results(paper: Paper, store: Store) -> list[Path]:
+    """Write what is kept of a paper with the code, and return the files.
+
+    They are, in the folder of the paper, ``results.jsonl`` (numbers of every cell, without
+    seconds), ``tables.md`` and ``figures/<figure>.png``.
+
+    Parameters
+    ----------
+    paper : Paper
+        Of a clone, whose folder is written to.
+    store : Store
+        The records.
+    """
+    results, tables = paper.folder / "results.jsonl", paper.folder / "tables.md"
+    write_results([record.cell for record in _records_of(paper, store)], store, results)
+    tables.write_text(as_markdown(paper, store), encoding="utf-8")
+    written = [results, tables]
+    for figure in paper.figures.values():
+        drawing = Drawing.of(paper, figure, store)
+        if drawing.png is not None:
+            path = paper.folder / "figures" / f"{figure.name}.png"
+            path.parent.mkdir(exist_ok=True)
+            path.write_bytes(drawing.png)
+            written.append(path)
+    return written
+
+
+def _verdict(table: Table, entry: Entry) -> tuple[str, str]:
+    """Return the word and the sign of a verdict, none where there is none."""
+    verdict = verdict_of(table, entry)
+    return ("", "") if verdict is None else (verdict.value, SIGNS[verdict])
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 100.0:
+        return f"{seconds:.1f} s"
+    return f"{seconds / 60.0:.1f} min" if seconds < 6000.0 else f"{seconds / 3600.0:.1f} h"
