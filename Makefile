@@ -10,13 +10,16 @@ export KERNSEMBLE_DATA ?= $(abspath $(DATA))
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint docs bench lock clean
+.PHONY: help demo reproduce test check lint docs bench lock clean
 
 help:  ## list these commands
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 demo: $(VENV)/demo.stamp  ## a leaderboard against forests and boosting, and demo-report.html
 	$(BIN)/python examples/demo.py
+
+reproduce: $(VENV)/reproduce.stamp  ## the papers' tables and figures, quickly: reproduction/index.html
+	$(BIN)/kernsemble reproduce all --quick
 
 test: lint check docs  ## everything CI runs: lint, types, layers, tests, coverage, docs
 
@@ -45,7 +48,8 @@ lock:  ## resolve constraints.txt again (needs uv on the path)
 	  --strip-extras --no-header --no-annotate --upgrade -o constraints.txt
 
 clean:  ## remove the environment and everything built
-	rm -rf $(VENV) docs/_build docs/auto_examples docs/reference/generated demo-report.html
+	rm -rf $(VENV) docs/_build docs/auto_examples docs/reference/generated demo-report.html \
+	  reproduction
 
 $(VENV)/base.stamp: constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -57,6 +61,10 @@ $(VENV)/base.stamp: constraints.txt
 
 $(VENV)/demo.stamp: $(VENV)/base.stamp pyproject.toml
 	$(INSTALL_SELF) ".[demo]"
+	touch $@
+
+$(VENV)/reproduce.stamp: $(VENV)/base.stamp pyproject.toml
+	$(INSTALL_SELF) ".[cli,plot,report]"
 	touch $@
 
 $(VENV)/dev.stamp: $(VENV)/base.stamp pyproject.toml

@@ -7,9 +7,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from small_paper import place, small
 from typer.testing import CliRunner
 
 from kernsemble.cli.app import app
+
+__all__ = ["place", "small"]
 
 QUICK = ("--kernel", "stump", "--scaling", "range", "--folds", "2")
 

@@ -6,6 +6,7 @@ import pytest
 from report.models import cancer, every_model, stumps
 
 from kernsemble.report import write_report
+from kernsemble.report.reproduction import reproduction_page
 
 pytest.importorskip("playwright", reason="playwright drives the browser")
 
@@ -44,7 +45,7 @@ def written(folder, name):
     return write_report(model, path, X, y)
 
 
-def opened(browser, path, width="desktop", scheme="light"):
+def opened(browser, path, width="desktop", scheme="light", ready="html[data-ready]"):
     """Return the page when it is drawn, and what it complained of."""
     size = dict(zip(("width", "height"), WIDTHS[width], strict=True))
     is_phone = width == "phone"
@@ -55,7 +56,7 @@ def opened(browser, path, width="desktop", scheme="light"):
     page.on("console", lambda said: complaints.append(said.text))
     page.on("pageerror", lambda error: complaints.append(str(error)))
     page.goto(path.as_uri())
-    page.wait_for_selector("html[data-ready]", state="attached", timeout=60_000)
+    page.wait_for_selector(ready, state="attached", timeout=60_000)
     return page, complaints
 
 
@@ -149,5 +150,32 @@ def test_theme_follows_the_reader(browser, folder):
         "getComputedStyle(document.querySelector('#chart-roc .xtitle')).fill"
         " === 'rgb(232, 232, 232)'"
     )
+    assert complaints == []
+    page.context.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_reproduction_is_readable_without_errors(browser, small, tmp_path, width, scheme):
+    path = tmp_path / "index.html"
+    path.write_text(reproduction_page([small.paper], small.store), encoding="utf-8")
+    page, complaints = opened(browser, path, width, scheme, ready="footer")
+    wide = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+    assert wide <= 0  # tables scroll in their boxes
+    for picture in page.locator("figure img").all():
+        picture.scroll_into_view_if_needed()
+        picture.evaluate("each => each.decode()")
+        box = picture.bounding_box()
+        assert 200 < box["width"] <= WIDTHS[width][0]
+    ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    colours = {
+        verdict: page.locator(f"[data-verdict={verdict}] span").first.evaluate(
+            "each => getComputedStyle(each).color"
+        )
+        for verdict in ("within", "better", "worse")
+    }
+    assert len({ground, *colours.values()}) == 4
+    assert page.locator("[data-verdict=worse]").first.inner_text().endswith("▲ worse")
+    assert page.locator("[data-holds=True]").inner_text().startswith("✓")
     assert complaints == []
     page.context.close()

@@ -264,9 +264,12 @@ def _tell(
 ) -> None:
     from kernsemble.cli.comparisons import show_paper, tell_failures
     from kernsemble.cli.countdown import duration
+    from kernsemble.experiments.rendering import told_of
 
     for each in asked:
         show_paper(each.paper, each.parts, store)
+    if len(asked) > 1:
+        say(f"\nAll papers: {told_of(*(each.paper.tally(store) for each in asked))}")
     tell_failures(record for record in records if record.failure)
     say("")
     for path in written:

@@ -62,8 +62,9 @@ def rows_of(paper: Paper, table: Table, store: Store) -> list[Row]:
     return rows
 
 
-def told_of(tally: Tally) -> str:
-    """Return in words how many published numbers were met."""
+def told_of(*tallies: Tally) -> str:
+    """Return in words how many published numbers were met, of all tallies together."""
+    tally = Tally(*map(sum, zip(*tallies, strict=True)))
     n = tally.within + tally.better + tally.worse
     return (
         f"Of {n} published numbers {tally.within + tally.better} ({tally.share:.0%}) are met or "

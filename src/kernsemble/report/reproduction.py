@@ -170,9 +170,10 @@ def reproduction_page(papers: Iterable[Paper], store: Store) -> str:
     store : Store
         The records. Figures are drawn from them, which may take some seconds each.
     """
-    records = store.records.values()
+    papers, records = list(papers), store.records.values()
     return template("reproduction.html").render(
         papers=[PaperSummary.of(paper, store) for paper in papers],
+        tally=told_of(*(paper.tally(store) for paper in papers)),
         version=version("kernsemble"),
         n_cells=len(records),
         processor=sum(record.processor for record in records),

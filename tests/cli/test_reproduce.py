@@ -1,0 +1,228 @@
+"""Papers from the command line: computed once, told beside what was published."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from small_paper import computed
+
+from kernsemble.cli.countdown import Countdown, duration
+from kernsemble.cli.reproduce import N_NOTES, _is_noted
+from kernsemble.experiments import Cell, Record, folders
+
+COMPILED = {name: value for name, value in os.environ.items() if name != "NUMBA_DISABLE_JIT"}
+
+
+@pytest.fixture
+def reproduce(run, place, tmp_path):
+    """Return what runs the command in one process, with a folder of its own."""
+    return lambda *words: run("reproduce", *words, "--jobs", 1, "--output", tmp_path / "out")
+
+
+def records(tmp_path):
+    return (tmp_path / "out" / "records.jsonl").read_text().splitlines()
+
+
+def test_tables_claims_and_files(reproduce, tmp_path):
+    result = reproduce("small-2026", "table1", "table1b")
+    assert result.exit_code == 0, result.output
+    for told in (
+        "table1: errors",
+        "2.10 ± 0.06 ▼",
+        "2.10 ± 0.06 ▲",
+        "✓ good is better than bad: holds on all of 2 sets",
+        "✗ bad is better than good: fails on twonorm, ringnorm of 2 sets",
+        "Of 4 published numbers 3 (75%) are met or beaten, 1 of them beaten; 1 are missed, of "
+        "which 1 are explained.",
+        "the 12 cells, of this run and earlier ones, took",
+    ):
+        assert told in result.stdout
+    assert "table2" not in result.stdout
+    assert "left out, without data: absent; absent is in none of the sources: 1. put it there" in (
+        result.stderr
+    )
+    assert "All papers" not in result.stdout
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {
+        "records.jsonl",
+        "small-2026.md",
+        "index.html",
+    }
+    assert len(records(tmp_path)) == 12
+
+
+def test_a_second_run_computes_nothing(reproduce, tmp_path, monkeypatch):
+    assert reproduce("small-2026", "--quick").exit_code == 0
+    before = records(tmp_path)
+    assert len(before) == 2
+    monkeypatch.setattr("kernsemble.experiments.paper.compute", None)
+    again = reproduce("small-2026", "--quick")
+    assert again.exit_code == 0, again.output
+    assert records(tmp_path) == before
+    monkeypatch.setattr("kernsemble.experiments.paper.compute", computed)
+    assert reproduce("all", "--runs", 2).exit_code == 0
+    assert len(records(tmp_path)) == 8  # papers share cells, and the profiles too
+
+
+def test_all_papers_have_a_tally_together(reproduce):
+    result = reproduce("all", "--quick")
+    assert result.exit_code == 0, result.output
+    assert "All papers: Of 2 published numbers" in result.stdout
+
+
+def test_an_interrupted_run_keeps_what_it_has(reproduce, tmp_path, monkeypatch):
+    def interrupted(cell):
+        if cell.seed == 1:
+            raise KeyboardInterrupt
+        return computed(cell)
+
+    monkeypatch.setattr("kernsemble.experiments.paper.compute", interrupted)
+    result = reproduce("small-2026", "table1")
+    assert result.exit_code == 130
+    assert result.stderr.endswith(
+        f"interrupted: 4 of 12 cells are kept in {tmp_path / 'out' / 'records.jsonl'}, and the "
+        "same command goes on from there\n"
+    )
+    assert "nothing was written" not in result.stderr
+    assert "table1: errors" in result.stdout
+    assert "| twonorm | 1 |" in (tmp_path / "out" / "small-2026.md").read_text(encoding="utf-8")
+    monkeypatch.setattr("kernsemble.experiments.paper.compute", computed)
+    assert reproduce("small-2026", "table1").exit_code == 0
+    cells = [json.loads(line) for line in records(tmp_path)]
+    assert len({(each["data"], each["method"], each["seed"]) for each in cells}) == len(cells) == 12
+
+
+def test_failures_are_told_and_tried_again(reproduce, tmp_path, monkeypatch):
+    def failing(cell):
+        if cell == Cell("ringnorm", "SVM-Mid", 0):
+            raise ValueError("no such luck")
+        return computed(cell)
+
+    monkeypatch.setattr("kernsemble.experiments.paper.compute", failing)
+    result = reproduce("small-2026", "--progress")
+    assert result.exit_code == 1
+    assert "1 cells failed; another run tries them again:" in result.stdout
+    assert "  ringnorm, SVM-Mid, draw 0: ValueError: no such luck" in result.stdout
+    assert "12 of 12 cells, 1 failed" in result.stderr
+    monkeypatch.setattr("kernsemble.experiments.paper.compute", computed)
+    assert reproduce("small-2026").exit_code == 0
+    assert len(records(tmp_path)) == 13
+
+
+def test_list_tells_papers_cells_and_missing_data(run, place):
+    told = run("reproduce", "--list")
+    assert told.exit_code == 0, told.output
+    assert "small-2026: A paper <of> ours" in told.stdout
+    assert "other-2026" in told.stdout
+    lines = [line.split() for line in told.stdout.splitlines()]
+    assert ["table1", "errors", "12", "2"] in lines
+    assert ["figure1", "a", "curve", "3", "1"] in lines
+    assert "data that are missing here: absent" in told.stdout
+    assert "put it there" in told.stdout
+    assert "other-2026" not in run("reproduce", "small-2026", "--list").stdout
+
+
+def test_wrong_names_are_told_with_the_right_ones(refused, place, tmp_path):
+    nothing = refused("reproduce", code=2)
+    assert "give some of other-2026, small-2026, or all" in nothing
+    line = refused("reproduce", "smal-2026", code=2)
+    assert "'smal-2026' is no paper: give some of other-2026, small-2026, or all" in line
+    line = refused("reproduce", "small-2026", "table9", code=2)
+    assert "'table9' is no paper, and no table or figure of small-2026: give some of table1" in line
+    file = tmp_path / "file"
+    file.write_text("")
+    assert "is a file: give a folder" in refused("reproduce", "all", "--output", file)
+
+
+def test_dask_that_is_not_installed_is_told(refused, place, monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    line = refused("reproduce", "all", "--dask", "tcp://127.0.0.1:1")
+    assert "pip install 'kernsemble[dask]'" in line
+
+
+def test_a_folder_that_is_being_written_is_refused(reproduce, small, tmp_path):
+    pytest.importorskip("fcntl")
+    from kernsemble.experiments import Store
+
+    with Store(tmp_path / "out" / "records.jsonl").writing():
+        result = reproduce("small-2026")
+    assert result.exit_code == 1
+    assert "is being written by another run" in result.stderr
+
+
+def test_kept_results_lie_with_the_paper(reproduce, place):
+    result = reproduce("small-2026", "--keep")
+    assert result.exit_code == 0, result.output
+    folder = place / "small-2026"
+    assert f"wrote {folder / 'tables.md'}" in result.stdout
+    assert (folder / "figures" / "figure1.png").exists()
+    assert len((folder / "results.jsonl").read_text().splitlines()) == 4
+
+
+def test_without_the_report_there_are_tables(reproduce, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "kernsemble.report.reproduction", None)
+    result = reproduce("small-2026", "--quick")
+    assert result.exit_code == 0, result.output
+    assert "pip install 'kernsemble[report,plot]'" in result.stderr
+    assert not (tmp_path / "out" / "index.html").exists()
+    assert (tmp_path / "out" / "small-2026.md").exists()
+
+
+def test_time_left_weighs_cells_by_what_is_known():
+    now = [0.0]
+    cells = [Cell("a", "slow", k) for k in range(2)] + [Cell("a", "quick", k) for k in range(4)]
+    earlier = [Record(Cell("b", "slow", 0), seconds=10.0)]  # the method, on other data
+    countdown = Countdown(cells, earlier, clock=lambda: now[0])
+    assert countdown.seconds_left is None
+    now[0] = 1.0
+    countdown.count(Record(Cell("a", "quick", 0), seconds=2.0))  # by two workers
+    assert countdown.work_left == 2 * 10.0 + 3 * 2.0
+    assert countdown.share == 2.0 / 28.0
+    assert countdown.seconds_left == 13.0
+    countdown.count(Record(Cell("a", "slow", 0), seconds=4.0, failure="no"))
+    assert countdown.work_left == 4.0 + 3 * 2.0
+    assert str(countdown) == "2 of 6 cells, 1 failed, about 2 s left"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "told"), [(7.2, "7 s"), (99.4, "99 s"), (600, "10 min"), (7260, "2 h 1 min")]
+)
+def test_durations_are_told_in_words(seconds, told):
+    assert duration(seconds) == told
+
+
+@pytest.mark.parametrize("n", [1, 7, N_NOTES, 1000])
+def test_notes_on_the_way_are_few_and_the_last_is_told(n):
+    noted = [done for done in range(1, n + 1) if _is_noted(done, n)]
+    assert len(noted) == min(n, N_NOTES)
+    assert noted[-1] == n
+
+
+@pytest.mark.large
+@pytest.mark.skipif(not hasattr(os, "killpg"), reason="needs groups of processes")
+def test_ctrl_c_ends_workers_and_keeps_records(tmp_path):
+    """The signal comes to the workers too, as from a terminal."""
+    words = "reproduce", "lin-li-2008", "table6", "-j", 2, "-o", tmp_path / "out"
+    with subprocess.Popen(
+        [sys.executable, "-m", "kernsemble", *map(str, words)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=COMPILED,
+        start_new_session=True,
+    ) as process:
+        path = tmp_path / "out" / "records.jsonl"
+        while not path.exists() or path.read_bytes().count(b"\n") < 3:
+            assert process.poll() is None, process.stderr.read()
+            time.sleep(0.05)
+        os.killpg(process.pid, signal.SIGINT)
+        out, complaints = process.communicate(timeout=120)
+    assert process.returncode == 130, complaints
+    assert "Traceback" not in complaints
+    assert "the same command goes on from there" in complaints
+    assert "table6" in out
+    assert (tmp_path / "out" / "index.html").exists()
+    assert folders.papers()["lin-li-2008"].title in out

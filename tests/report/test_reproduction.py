@@ -1,0 +1,81 @@
+"""Papers computed again: what the page says of them, and what is kept with the code."""
+
+import re
+
+import pytest
+from small_paper import TITLE
+
+from kernsemble.experiments import Store, pictures
+from kernsemble.experiments.results import read_results
+from kernsemble.report.reproduction import Drawing, PaperSummary, keep_results, reproduction_page
+
+
+def test_summaries_hold_verdicts_claims_and_what_failed(small):
+    summary = PaperSummary.of(small.paper, small.store)
+    assert [shown.table.name for shown in summary.tables] == ["table1", "table1b", "table2"]
+    assert [row.name for row in summary.tables[0].rows] == ["twonorm", "ringnorm"]
+    assert summary.tables[0].rows[0].seconds == 9.0  # of six cells, though columns share some
+    assert (summary.n_cells, summary.n_failures, summary.processor) == (12, 1, 12.0)
+    assert (summary.n_holding, summary.n_looked_at) == (1, 2)
+    assert summary.tally.startswith("Of 4 published numbers 3 (75%) are met or beaten, 1 of them")
+    assert summary.explanations[0][1] == "(table1b: 1 of 1 numbers are met.)"
+
+
+def test_the_page_tells_all_of_it_and_loads_nothing(small):
+    page = reproduction_page([small.paper], small.store)
+    assert "A paper &lt;of&gt; ours" in page
+    assert TITLE not in page
+    for told in (
+        "= within",
+        "▼ better",
+        "▲ worse",
+        "Its columns were exchanged. (table1b: 1 of 1 numbers are met.)",
+        "1 failed",
+        "fails on twonorm, ringnorm of 2 sets",
+        "Not drawn: KeyError",
+        "12 cells took 12.0 s of\nprocessors",
+    ):
+        assert told in page
+    assert page.count("data:image/png;base64,iVBOR") == 1
+    addresses = re.findall(r"(?:src|href)=\"([^\"]*)\"|url\(([^)]*)\)", page)
+    assert {(each[0] or each[1])[:5] for each in addresses} == {"data:", "#smal"}
+
+
+def test_pages_of_nothing_say_so(small, tmp_path):
+    page = reproduction_page([small.paper], Store(tmp_path / "empty.jsonl"))
+    assert "None of its tables has been computed" in page
+    assert "Not drawn: nothing of it has been computed" in page
+
+
+def test_pictures_leave_no_figures_open(small, monkeypatch):
+    plt = pytest.importorskip("matplotlib.pyplot")
+
+    def opened(records):
+        figure, axes = plt.subplots()
+        if len(records) == 2:
+            raise ValueError("two are too few")
+        axes.plot([1, 2])
+        return figure
+
+    monkeypatch.setitem(pictures.PICTURES, "curve", opened)
+    before = plt.get_fignums()
+    figure = small.paper.figures["figure1"]
+    assert Drawing.of(small.paper, figure, small.store).png.startswith(b"\x89PNG")
+    monkeypatch.setattr(type(small.paper), "shown_in", lambda *_: [1, 2])
+    drawing = Drawing.of(small.paper, figure, small.store)
+    assert (drawing.png, drawing.problem) == (None, "ValueError: two are too few")
+    assert plt.get_fignums() == before
+
+
+def test_kept_results_are_read_again(small):
+    written = keep_results(small.paper, small.store)
+    folder = small.paper.folder
+    assert [path.relative_to(folder).as_posix() for path in written] == [
+        "results.jsonl",
+        "tables.md",
+        "figures/figure1.png",
+    ]
+    again = read_results(folder / "results.jsonl")
+    assert len(again.records) == 11
+    assert small.paper.tally(again) == small.paper.tally(small.store)
+    assert "| twonorm | 2-3 |" in (folder / "tables.md").read_text(encoding="utf-8")
