@@ -4,8 +4,9 @@ import os
 import threading
 
 import pytest
+from threadpoolctl import threadpool_info
 
-from kernsemble._threads import run
+from kernsemble._threads import n_threads, run, single_threaded
 
 
 @pytest.fixture(autouse=True)
@@ -32,6 +33,16 @@ def test_work_within_work_has_no_threads_of_its_own():
         return set(run(lambda _: threading.get_ident(), range(10))) == {threading.get_ident()}
 
     assert all(run(outer, range(20)))
+
+
+def test_nothing_starts_threads_where_one_is_asked_for():
+    before = [each["num_threads"] for each in threadpool_info()]
+    with single_threaded():
+        assert n_threads() == 1
+        assert set(run(lambda _: threading.get_ident(), range(10))) == {threading.get_ident()}
+        assert {each["num_threads"] for each in threadpool_info()} <= {1}
+    assert n_threads() == 3
+    assert [each["num_threads"] for each in threadpool_info()] == before
 
 
 def test_after_an_error_no_further_task_is_begun():

@@ -10,9 +10,10 @@ import time
 import pytest
 from small_paper import computed
 
-from kernsemble.cli.countdown import Countdown, duration
+from kernsemble.cli.countdown import Countdown
 from kernsemble.cli.reproduce import N_NOTES, _is_noted
 from kernsemble.experiments import Cell, Record, folders
+from kernsemble.experiments.rendering import duration
 
 COMPILED = {name: value for name, value in os.environ.items() if name != "NUMBA_DISABLE_JIT"}
 
@@ -128,8 +129,8 @@ def test_list_tells_papers_cells_and_missing_data(run, place):
 def test_wrong_names_are_told_with_the_right_ones(refused, place, tmp_path):
     nothing = refused("reproduce", code=2)
     assert "give some of other-2026, small-2026, or all" in nothing
-    line = refused("reproduce", "smal-2026", code=2)
-    assert "'smal-2026' is no paper: give some of other-2026, small-2026, or all" in line
+    line = refused("reproduce", "tiny-2026", code=2)
+    assert "'tiny-2026' is no paper: give some of other-2026, small-2026, or all" in line
     line = refused("reproduce", "small-2026", "table9", code=2)
     assert "'table9' is no paper, and no table or figure of small-2026: give some of table1" in line
     file = tmp_path / "file"
@@ -184,11 +185,11 @@ def test_time_left_weighs_cells_by_what_is_known():
     assert countdown.seconds_left == 13.0
     countdown.count(Record(Cell("a", "slow", 0), seconds=4.0, failure="no"))
     assert countdown.work_left == 4.0 + 3 * 2.0
-    assert str(countdown) == "2 of 6 cells, 1 failed, about 2 s left"
+    assert str(countdown) == "2 of 6 cells, 1 failed, about 1.7 s left"
 
 
 @pytest.mark.parametrize(
-    ("seconds", "told"), [(7.2, "7 s"), (99.4, "99 s"), (600, "10 min"), (7260, "2 h 1 min")]
+    ("seconds", "told"), [(7.2, "7.2 s"), (99.4, "99 s"), (600, "10 min"), (7260, "2 h 1 min")]
 )
 def test_durations_are_told_in_words(seconds, told):
     assert duration(seconds) == told

@@ -5,8 +5,9 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 
 from kernsemble.experiments.cells import Cell, Record
+from kernsemble.experiments.rendering import duration
 
-__all__ = ["Countdown", "duration"]
+__all__ = ["Countdown"]
 
 
 class Countdown:
@@ -86,11 +87,3 @@ class Countdown:
         left = self.seconds_left
         about = "" if left is None else f", about {duration(left)} left"
         return f"{self.n_done} of {self.n_cells} cells{failed}{about}"
-
-
-def duration(seconds: float) -> str:
-    """Return a time in words."""
-    if seconds < 99.5:
-        return f"{seconds:.0f} s"
-    minutes = round(seconds / 60.0)
-    return f"{minutes} min" if minutes < 100 else f"{minutes // 60} h {minutes % 60} min"

@@ -263,8 +263,7 @@ def _tell(
     seconds: float,
 ) -> None:
     from kernsemble.cli.comparisons import show_paper, tell_failures
-    from kernsemble.cli.countdown import duration
-    from kernsemble.experiments.rendering import told_of
+    from kernsemble.experiments.rendering import duration, told_of
 
     for each in asked:
         show_paper(each.paper, each.parts, store)

@@ -18,12 +18,12 @@ MARKS_TOLD = (
 
 
 class Row(NamedTuple):
-    """A row of a table that has numbers, its number of runs, and the seconds of all of them."""
+    """A row of a table that has numbers, its number of runs, and what they took of processors."""
 
     name: str
     runs: str
     entries: list[Entry]
-    seconds: float
+    processor: float
     n_failures: int
 
 
@@ -47,7 +47,7 @@ def as_markdown(paper: Paper, store: Store) -> str:
 
 
 def rows_of(paper: Paper, table: Table, store: Store) -> list[Row]:
-    """Return the rows of a table that have numbers; the seconds of a method count once."""
+    """Return the rows of a table that have numbers; the cells of a method count once."""
     by_row: dict[str, list[Entry]] = {}
     for entry in paper.entries(table.name, store):
         by_row.setdefault(entry.row, []).append(entry)
@@ -56,9 +56,11 @@ def rows_of(paper: Paper, table: Table, store: Store) -> list[Row]:
         runs = sorted({entry.ours.n for entry in entries if entry.ours})
         if runs:
             spread = f"{runs[0]}" if len(runs) == 1 else f"{runs[0]}-{runs[-1]}"
-            once = {table.columns[entry.column].method: entry for entry in entries}.values()
-            seconds = sum(entry.seconds for entry in once)
-            rows.append(Row(name, spread, entries, seconds, sum(e.n_failures for e in once)))
+            methods = {source.method for source in table.columns.values()}
+            records = [r for each in methods for r in store.records_of(paper.data_of(name), each)]
+            processor = sum(record.processor for record in records)
+            n_failures = sum(record.failure is not None for record in records)
+            rows.append(Row(name, spread, entries, processor, n_failures))
     return rows
 
 
@@ -74,15 +76,22 @@ def told_of(*tallies: Tally) -> str:
 
 
 def summary_of(table: Table, rows: list[Row]) -> str:
-    """Return how many numbers are within, better and worse, and how long they took."""
-    minutes = sum(row.seconds for row in rows) / 60.0
+    """Return how many numbers are within, better and worse, and what they took of processors."""
     failures = sum(row.n_failures for row in rows)
-    told = f"{minutes:.1f} minutes of one core."
+    told = f"{duration(sum(row.processor for row in rows))} of processors."
     if table.is_judged:
         entries = [entry for row in rows for entry in row.entries]
         counts = Counter(each.comparison.verdict for each in entries if each.comparison)
         told = f"{', '.join(f'{counts[v]} {v.value}' for v in Verdict)}; {told}"
     return told if not failures else f"{told} {failures} cells failed."
+
+
+def duration(seconds: float) -> str:
+    """Return a time in words."""
+    if seconds < 99.5:
+        return f"{seconds:.1f} s" if seconds < 10.0 else f"{seconds:.0f} s"
+    minutes = round(seconds / 60.0)
+    return f"{minutes} min" if minutes < 100 else f"{minutes // 60} h {minutes % 60} min"
 
 
 def verdict_of(table: Table, entry: Entry) -> Verdict | None:

@@ -10,13 +10,14 @@ from typing import NamedTuple, Self
 
 from kernsemble.experiments.cells import Record
 from kernsemble.experiments.claims import Claim, Found
-from kernsemble.experiments.paper import Paper
+from kernsemble.experiments.paper import Paper, Tally
 from kernsemble.experiments.pictures import PICTURES
 from kernsemble.experiments.rendering import (
     MARKS_TOLD,
     Row,
     agreement_of,
     as_markdown,
+    duration,
     outcome_of,
     rows_of,
     summary_of,
@@ -86,7 +87,7 @@ class PaperSummary:
     ----------
     paper : Paper
         Which one.
-    tally : str
+    tally : Tally
         How many published numbers were met.
     tables : list of Shown
         Tables that have numbers.
@@ -103,7 +104,7 @@ class PaperSummary:
     """
 
     paper: Paper
-    tally: str
+    tally: Tally
     tables: list[Shown]
     explanations: list[tuple[Explanation, str]]
     claims: list[tuple[Claim, Found, str]]
@@ -119,7 +120,7 @@ class PaperSummary:
         records = list(_records_of(paper, store))
         return cls(
             paper,
-            told_of(paper.tally(store)),
+            paper.tally(store),
             [Shown(table, rows, summary_of(table, rows)) for table, rows in shown if rows],
             [
                 (each, agreement_of(paper, each, store) if each.tested_by else "")
@@ -173,13 +174,13 @@ def reproduction_page(papers: Iterable[Paper], store: Store) -> str:
     papers, records = list(papers), store.records.values()
     return template("reproduction.html").render(
         papers=[PaperSummary.of(paper, store) for paper in papers],
-        tally=told_of(*(paper.tally(store) for paper in papers)),
+        told_of=told_of,
         version=version("kernsemble"),
         n_cells=len(records),
         processor=sum(record.processor for record in records),
         marks_told=MARKS_TOLD,
         verdict_of=_verdict,
-        duration=_duration,
+        duration=duration,
     )
 
 
@@ -214,9 +215,3 @@ def _verdict(table: Table, entry: Entry) -> tuple[str, str]:
     """Return the word and the sign of a verdict, none where there is none."""
     verdict = verdict_of(table, entry)
     return ("", "") if verdict is None else (verdict.value, SIGNS[verdict])
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 100.0:
-        return f"{seconds:.1f} s"
-    return f"{seconds / 60.0:.1f} min" if seconds < 6000.0 else f"{seconds / 3600.0:.1f} h"
