@@ -85,5 +85,5 @@ class Countdown:
     def __str__(self) -> str:
         failed = f", {self.n_failed} failed" if self.n_failed else ""
         left = self.seconds_left
-        about = "" if left is None else f", about {duration(left)} left"
+        about = "" if not left else f", about {duration(left)} left"
         return f"{self.n_done} of {self.n_cells} cells{failed}{about}"
