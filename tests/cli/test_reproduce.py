@@ -144,6 +144,16 @@ def test_dask_that_is_not_installed_is_told(refused, place, monkeypatch):
     assert "pip install 'kernsemble[dask]'" in line
 
 
+def test_a_cluster_that_does_not_answer_is_told(reproduce, monkeypatch):
+    def silent(*arguments):
+        raise OSError("Timed out trying to connect")
+
+    monkeypatch.setattr("kernsemble.experiments.running._on_dask", silent)
+    result = reproduce("small-2026", "--dask", "tcp://127.0.0.1:1")
+    assert result.exit_code == 1
+    assert "--dask tcp://127.0.0.1:1: Timed out trying to connect; is there a" in result.stderr
+
+
 def test_a_folder_that_is_being_written_is_refused(reproduce, small, tmp_path):
     pytest.importorskip("fcntl")
     from kernsemble.experiments import Store

@@ -131,6 +131,22 @@ def test_a_cluster_that_loses_a_worker_gives_the_same_table(tmp_path):
     assert table(records) == table(alone)
 
 
+def deadly(cell):
+    if cell.seed == 3:
+        os._exit(1)
+    return compute(cell)
+
+
+@pytest.mark.slow
+def test_a_cell_that_kills_its_workers_is_a_failure(tmp_path):
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(n_workers=1, threads_per_worker=1) as cluster:
+        store = Store(tmp_path / "dask.jsonl")
+        records = run_cells(CELLS[:4], deadly, store, dask=cluster.scheduler_address)
+    assert records[-1].failure.startswith("KilledWorker")
+    assert [record.failure for record in records[:2]] == [None, None]
+
+
 def test_means_know_their_error():
     assert Mean.of([1.0, 2.0, 3.0]) == pytest.approx((2.0, 1.0 / np.sqrt(3.0), 3))
     assert Mean.of([4.0]) == (4.0, None, 1)

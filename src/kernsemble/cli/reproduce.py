@@ -202,6 +202,10 @@ def _compute(
             run_cells(missing, compute, store, jobs or -1, dask, hear)
         except KeyboardInterrupt:
             return False
+        except OSError as error:
+            if dask is None:
+                raise
+            raise CommandError(f"--dask {dask}: {error}; is there a scheduler?") from error
         except RuntimeError as error:  # another writer, or a worker that was killed
             raise CommandError(
                 f"{error} (what was computed is kept: the same command goes on from there)"
