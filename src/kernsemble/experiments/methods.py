@@ -14,6 +14,7 @@ from kernsemble.boosting import (
     LPBoostClassifier,
     LPBoostClassifierCV,
 )
+from kernsemble.experiments.methods_figures import FIGURE_METHODS
 from kernsemble.experiments.problems import Problem
 from kernsemble.kernels import Exponential, Gaussian, Laplacian, MiddleStump, Perceptron, Stump
 from kernsemble.learners import C45Tree, RCDPerceptron
@@ -80,6 +81,18 @@ def _partially_trained(problem: Problem, _: int) -> Values:
     return {**values, "iterations": machine.n_iter_}
 
 
+def _ended_after(n_steps: int) -> Method:
+    """Return what tells the errors of the last machine and of the ensemble after some steps."""
+
+    def ended(problem: Problem, seed: int) -> Values:
+        machine = MultiplicativeSVC(max_iter=n_steps)
+        last = clone(machine).set_params(hypothesis="last")
+        tested = {"ensemble": _tested(machine, problem, seed), "last": _tested(last, problem, seed)}
+        return {name: values["error"] for name, values in tested.items()}
+
+    return ended
+
+
 def _path(problem: Problem, _: int) -> Values:
     """Return the errors along the path of C: at the least bound, and the least of all."""
     kernel = MultiplicativeSVC(hypothesis="first").fit(problem.X, problem.y).kernel_
@@ -110,6 +123,10 @@ ESTIMATORS: dict[str, Any] = {
     "LPBoost-Stump": LPBoostClassifierCV(),
     "LPBoost-Perc": LPBoostClassifierCV(RCDPerceptron()),
     "LPBoost-Dec": LPBoostClassifierCV(C45Tree()),
+    "LPBoost-Stump C=8": LPBoostClassifier(C=8.0),
+    "LPBoost-Perc C=8": LPBoostClassifier(RCDPerceptron(), C=8.0),
+    "LPBoost-Dec C=8": LPBoostClassifier(C45Tree(), C=8.0),
+    "AdaBoost-Perc from Fisher": AdaBoostClassifierCV(RCDPerceptron(start="fisher")),
     "random forest": RandomForestClassifier(),
     "HistGradientBoosting": HistGradientBoostingClassifier(),
     "auto": InfiniteEnsembleClassifierCV("auto"),
@@ -118,4 +135,6 @@ METHODS: dict[str, Method] = {
     "LPBoost-Stump hard margin": _largest_margin,
     "partially trained": _partially_trained,
     "path": _path,
+    **{f"partially trained, {n} steps": _ended_after(n) for n in (40, 42, 62, 66)},
+    **FIGURE_METHODS,
 }
