@@ -4,10 +4,11 @@ from collections.abc import Callable, Iterator
 
 from kernsemble.experiments.problems import Problem
 from kernsemble.inspection import NuComparison
-from kernsemble.inspection.nu_comparison import PAPERS_NUS, Trial
+from kernsemble.inspection.nu_comparison import Trial
 from kernsemble.svm import MultiplicativeSVC
 
 RANK = 300  # of the kernel of the ensemble, as a factor of low rank
+NUS = (0.05, 0.15, 0.25, 0.35, 0.45)
 FEW_ROWS = 10_000  # of more rows a single ν-SVM takes more than a minute
 NUS_OF_MANY_ROWS = (0.15, 0.35)
 ENSEMBLE, RIVAL = "ensemble", "nu-SVM"
@@ -19,7 +20,7 @@ def nu_comparison(problem: Problem, seed: int) -> dict[str, float]:
     Told are errors in per cent, seconds and numbers of support vectors.
     """
     machine = MultiplicativeSVC(rank=min(RANK, len(problem.y)), random_state=seed)
-    nus = PAPERS_NUS if len(problem.y) <= FEW_ROWS else NUS_OF_MANY_ROWS
+    nus = NUS if len(problem.y) <= FEW_ROWS else NUS_OF_MANY_ROWS
     found = NuComparison.of(*problem, machine=machine, nus=nus)
     trials = {ENSEMBLE: found.ensemble}
     trials |= {f"{RIVAL}@{nu:g}": trial for nu, trial in found.rivals.items()}
