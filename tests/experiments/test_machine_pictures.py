@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 
 from kernsemble.datasets import load
 from kernsemble.experiments.cells import Cell, Record
-from kernsemble.experiments.methods import METHODS, values_of
+from kernsemble.experiments.methods import values_of
 from kernsemble.experiments.methods_figures import NUS, as_nu_comparison, nu_comparison
 from kernsemble.experiments.pictures import PICTURES
 from kernsemble.experiments.pictures_machines import SECONDS_OF_ADULT
@@ -131,13 +131,23 @@ def test_a_comparison_is_told_whole():
 @pytest.mark.large
 def test_machines_ended_early_have_so_many_steps():
     problem = draw("ringnorm-n", 0)
+    machine = MultiplicativeSVC(max_iter=42)
     with pytest.warns(match="max_iter = 42"):
-        told = METHODS["partially trained, 42 steps"](problem, 0)
-        machine = MultiplicativeSVC(max_iter=42).fit(problem.X, problem.y)
+        machine.fit(problem.X, problem.y)
+    with pytest.warns(match="max_iter = 42"):
+        told = values_of("partially trained, 42 steps", problem, 0)
     assert machine.n_iter_ == 42
     error = 1.0 - machine.score(problem.X_test, problem.y_test)
-    assert told["ensemble"] == pytest.approx(100.0 * error)
-    assert told["last"] != told["ensemble"]
+    assert told["error"] == pytest.approx(100.0 * error)
+
+
+@pytest.mark.large
+def test_orders_of_rows_are_orders_of_the_same_problem():
+    problem = draw("threenorm", 0)
+    told = values_of("partially trained, other orders", problem, 0)
+    alone = values_of("partially trained", problem, 0)["last"]
+    assert told["least"] <= told["last"] <= told["largest"]
+    assert abs(told["last"] - alone) < 5.0
 
 
 def test_redrawn_splits_are_as_large_as_the_given_ones_and_of_the_same_rows():
