@@ -5,7 +5,8 @@ Finitely many stumps, and all of them
 AdaBoost and LPBoost choose finitely many decision stumps, a support vector machine with the stump
 kernel takes every one. The thesis shows the difference on a plane (its Figure 5.1): two normal
 clouds, which the line :math:`x_1 + x_2 = 0` separates best. All three see the same rows and vote
-with the same kind of hypothesis.
+with the same kind of hypothesis. ``kernsemble reproduce lin-2005-thesis figure5.1`` draws it with
+the settings of the thesis.
 """
 
 import matplotlib.pyplot as plt
@@ -18,6 +19,7 @@ from kernsemble.boosting import (
     LPBoostClassifierCV,
 )
 from kernsemble.datasets import make_twonorm
+from kernsemble.experiments.pictures_machines import draw_plane
 from kernsemble.svm import InfiniteEnsembleClassifierCV
 
 X, y = make_twonorm(300, n_features=2, random_state=0)
@@ -35,22 +37,12 @@ for name in ("AdaBoost", "LPBoost"):
 # What they decide
 # ----------------
 # A vote of stumps is a sum of a function of each coordinate. With every stump both are continuous
-# and nearly straight; with few of them they are stairs, and so is the boundary.
-
-axis = np.linspace(-4.0, 4.0, 161)
-horizontal, vertical = np.meshgrid(axis, axis)
-grid = np.column_stack([horizontal.ravel(), vertical.ravel()])
+# and nearly straight; with few of them they are stairs, and so is the boundary. The dotted line
+# is the best possible one.
 
 figure, panels = plt.subplots(1, 3, figsize=(12, 4.4), layout="constrained")
 for panel, (name, model) in zip(panels, ensembles.items(), strict=True):
-    decision = model.decision_function(grid).reshape(horizontal.shape)
-    panel.contourf(
-        horizontal, vertical, decision > 0.0, [-0.5, 0.5, 1.5], colors=["#f4c5ae", "#b5d3e7"]
-    )
-    panel.axline((0.0, 0.0), slope=-1.0, color="black", linestyle=":")
-    for label, colour in ((-1, "#b2182b"), (1, "#2166ac")):
-        panel.scatter(*X[y == label].T, s=12, c=colour, edgecolors="white", linewidths=0.4)
-    panel.set(aspect="equal", xlim=(-4, 4), ylim=(-4, 4))
+    draw_plane(model, X, y, panel)
     panel.set_title(f"{name}: {100 * (1 - model.score(X_test, y_test)):.1f} % error")
 plt.show()
 

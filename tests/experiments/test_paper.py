@@ -35,6 +35,8 @@ caption = "errors"
 caption = "as the paper meant it"
 published = "table1"
 rows = ["ringnorm-n"]
+[tables.table1b.data]
+ringnorm-n = "ringnorm"
 [tables.table1b.columns]
 "SVM-Stump" = "SVM-Stump hard margin"
 [figures.figure1]
@@ -89,6 +91,7 @@ def test_cells_are_those_of_the_profile_draw_by_draw(paper):
         Cell("twonorm", "auto", 0),
         Cell("twonorm", "auto", 1),
     ]
+    assert Cell("ringnorm", "SVM-Stump hard margin", 0) in paper.cells(parts=["table1b"])
     assert len(paper.cells()) == len(full) + 3 + 2
     assert [cell.seed for cell in full] == sorted(cell.seed for cell in full)
     assert len(paper.cells(parts=table, runs=2)) == 2 * (2 + 1)
@@ -125,7 +128,7 @@ def test_numbers_missed_are_explained_by_a_table_that_meets_them(paper, tmp_path
         tmp_path,
         *(Record(Cell("ringnorm-n", "SVM-Stump", k), {"error": 9.0 + k}) for k in range(3)),
         *(
-            Record(Cell("ringnorm-n", "SVM-Stump hard margin", k), {"error": 4.0 + k})
+            Record(Cell("ringnorm", "SVM-Stump hard margin", k), {"error": 4.0 + k})
             for k in range(3)
         ),
         Record(Cell("twonorm", "SVM-Mid", 0), {"error": 4.0}),
@@ -141,7 +144,9 @@ def test_results_are_kept_without_seconds(paper, tmp_path):
     cell = Cell("twonorm", "SVM-Stump", 4)
     failed = Record(cell._replace(seed=5), failure="ValueError: no")
     store = store_with(
-        tmp_path, Record(cell, {"error": 10.0 / 3.0, "fit": 1.0}, 2.0, version="1"), failed
+        tmp_path,
+        Record(cell, {"error": 10.0 / 3.0, "fit": 1.0, "fit, b@2": 1.0}, 2.0, version="1"),
+        failed,
     )
     path = tmp_path / "results.jsonl"
     write_results([cell, failed.cell], store, path)

@@ -10,6 +10,7 @@ from typing import NamedTuple, Self
 from kernsemble.exceptions import DatasetNotFoundError
 from kernsemble.experiments.paper import Paper
 from kernsemble.experiments.problems import n_draws
+from kernsemble.experiments.tables import Figure, Table
 
 HERE = Path(__file__).resolve()
 PLACES = (HERE.with_name("papers"), HERE.parents[3] / "experiments")  # installed; in a clone
@@ -41,23 +42,24 @@ class Presence(NamedTuple):
     @classmethod
     def of(cls, paper: Paper, profile: str = "full", parts: Sequence[str] | None = None) -> Self:
         """Look for the data of tables and figures, of the rows that a profile asks for."""
-        asked = paper.profiles[profile].rows
-        every = paper.tables | paper.figures
-        rows = dict.fromkeys(row for name in paper.parts(parts) for row in every[name].rows)
-        reasons = {
-            row: _absence(paper.data_of(row), os.environ.get("KERNSEMBLE_DATA"))
-            for row in rows
-            if asked is None or row in asked
-        }
-        missing = {row: reason for row, reason in reasons.items() if reason is not None}
+        asked, names = paper.profiles[profile].rows, paper.parts(parts)
+        place = os.environ.get("KERNSEMBLE_DATA")
+        missing: dict[str, str] = {}
 
-        def present(rows: tuple[str, ...]) -> tuple[str, ...]:
-            return tuple(row for row in rows if row not in missing)
+        def present(part: Table | Figure) -> tuple[str, ...]:
+            table = part if isinstance(part, Table) else None
+            if part.name not in names:
+                return part.rows
+            reasons = {
+                row: _absence(paper.data_of(row, table), place)
+                for row in part.rows
+                if asked is None or row in asked
+            }
+            missing.update({row: why for row, why in reasons.items() if why is not None})
+            return tuple(row for row in part.rows if reasons.get(row) is None)
 
-        tables = {key: replace(each, rows=present(each.rows)) for key, each in paper.tables.items()}
-        figures = {
-            key: replace(each, rows=present(each.rows)) for key, each in paper.figures.items()
-        }
+        tables = {name: replace(each, rows=present(each)) for name, each in paper.tables.items()}
+        figures = {name: replace(each, rows=present(each)) for name, each in paper.figures.items()}
         return cls(replace(paper, tables=tables, figures=figures), missing)
 
 

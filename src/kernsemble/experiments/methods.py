@@ -14,6 +14,7 @@ from kernsemble.boosting import (
     LPBoostClassifier,
     LPBoostClassifierCV,
 )
+from kernsemble.experiments.methods_figures import FIGURE_METHODS
 from kernsemble.experiments.problems import Problem
 from kernsemble.kernels import Exponential, Gaussian, Laplacian, MiddleStump, Perceptron, Stump
 from kernsemble.learners import C45Tree, RCDPerceptron
@@ -28,6 +29,7 @@ Values: TypeAlias = dict[str, float]
 Method: TypeAlias = Callable[[Problem, int], Values]
 
 WIDTHS = 2.0 ** np.arange(-15, 4, 2)
+N_ORDERS = 5
 SCALE_FREE_CS, RADIAL_CS = 2.0 ** np.arange(-17, 4, 2), 2.0 ** np.arange(-5, 16, 2)
 
 
@@ -80,6 +82,21 @@ def _partially_trained(problem: Problem, _: int) -> Values:
     return {**values, "iterations": machine.n_iter_}
 
 
+def _ended_after(n_steps: int) -> Method:
+    """Return what tells the error of the ensemble after so many steps."""
+    return lambda problem, seed: _tested(MultiplicativeSVC(max_iter=n_steps), problem, seed)
+
+
+def _in_other_orders(problem: Problem, seed: int) -> Values:
+    """Return the error of the last machine, which rounding moves, over orders of the rows."""
+    rng, errors = np.random.default_rng(seed), []
+    for _ in range(N_ORDERS):
+        order = rng.permutation(len(problem.y))
+        machine = MultiplicativeSVC(hypothesis="last").fit(problem.X[order], problem.y[order])
+        errors.append(_error(machine, problem))
+    return {"last": float(np.mean(errors)), "least": min(errors), "largest": max(errors)}
+
+
 def _path(problem: Problem, _: int) -> Values:
     """Return the errors along the path of C: at the least bound, and the least of all."""
     kernel = MultiplicativeSVC(hypothesis="first").fit(problem.X, problem.y).kernel_
@@ -110,6 +127,10 @@ ESTIMATORS: dict[str, Any] = {
     "LPBoost-Stump": LPBoostClassifierCV(),
     "LPBoost-Perc": LPBoostClassifierCV(RCDPerceptron()),
     "LPBoost-Dec": LPBoostClassifierCV(C45Tree()),
+    "LPBoost-Stump C=8": LPBoostClassifier(C=8.0),
+    "LPBoost-Perc C=8": LPBoostClassifier(RCDPerceptron(), C=8.0),
+    "LPBoost-Dec C=8": LPBoostClassifier(C45Tree(), C=8.0),
+    "AdaBoost-Perc from Fisher": AdaBoostClassifierCV(RCDPerceptron(start="fisher")),
     "random forest": RandomForestClassifier(),
     "HistGradientBoosting": HistGradientBoostingClassifier(),
     "auto": InfiniteEnsembleClassifierCV("auto"),
@@ -118,4 +139,7 @@ METHODS: dict[str, Method] = {
     "LPBoost-Stump hard margin": _largest_margin,
     "partially trained": _partially_trained,
     "path": _path,
+    "partially trained, other orders": _in_other_orders,
+    **{f"partially trained, {n} steps": _ended_after(n) for n in (42, 62, 66)},
+    **FIGURE_METHODS,
 }

@@ -150,21 +150,21 @@ class Paper:
         asked = self.profiles[profile]
         names = self.parts(parts)
         wanted = [
-            (row, source.method, None)
+            (row, self.data_of(row, table), source.method, None)
             for table in (self.tables[name] for name in names if name in self.tables)
             for row in table.rows
             for source in table.columns.values()
         ] + [
-            (row, method, figure.runs)
+            (row, self.data_of(row), method, figure.runs)
             for figure in (self.figures[name] for name in names if name in self.figures)
             for row in figure.rows
             for method in figure.methods
         ]
         cells = {
-            Cell(self.data_of(row), method, seed)
-            for row, method, most in wanted
+            Cell(data, method, seed)
+            for row, data, method, most in wanted
             if asked.asks_for(row, method)
-            for seed in range(self._n_runs(asked, row, method, runs, most))
+            for seed in range(_n_runs(asked, row, data, method, runs, most))
         }
         return sorted(cells, key=lambda cell: (cell.seed, cell.data, cell.method))
 
@@ -176,16 +176,16 @@ class Paper:
             raise ValueError(f"{self.name} has no {unknown[0]!r}: give some of {', '.join(known)}")
         return list(names or known)
 
-    def data_of(self, row: str) -> str:
-        """Return what `problems.draw` calls a data set of the paper."""
-        return self.data.get(row, row)
+    def data_of(self, row: str, table: Table | None = None) -> str:
+        """Return what `problems.draw` calls a data set of the paper, or of a table of it."""
+        return (self.data if table is None else self.data | table.data).get(row, row)
 
     def entries(self, table: str, store: Store) -> Iterator[Entry]:
         """Yield the numbers of a table as far as a store has them."""
         asked = self.tables[table]
         for row in asked.rows:
             for column, (method, quantity) in asked.columns.items():
-                records = store.records_of(self.data_of(row), method)
+                records = store.records_of(self.data_of(row, asked), method)
                 told = [each.values[quantity] for each in records if quantity in each.values]
                 yield Entry(
                     row,
@@ -222,7 +222,7 @@ class Paper:
             for entry in self.entries(table.name, store):
                 if entry.comparison is not None:
                     is_explained = self.explanation_of(table.name, entry) is not None
-                    key = (self.data_of(entry.row), *table.columns[entry.column])
+                    key = (self.data_of(entry.row, table), *table.columns[entry.column])
                     verdict, before = verdicts.get(key, (entry.comparison.verdict, False))
                     verdicts[key] = (verdict, before or is_explained)
         told = list(verdicts.values())
@@ -237,13 +237,6 @@ class Paper:
                 return each
         return None
 
-    def _n_runs(
-        self, asked: Profile, row: str, method: str, runs: int | None, most: int | None
-    ) -> int:
-        limits = [asked.runs if runs is None else runs, n_draws(self.data_of(row)), most]
-        limits += [asked.runs_of.get(row), asked.runs_of.get(method)]
-        return min(limit for limit in limits if limit is not None)
-
 
 def compute(cell: Cell) -> dict[str, float]:
     """Return the numbers of a cell of any paper."""
@@ -254,3 +247,11 @@ def _names_of_data(config: dict[str, Any]) -> dict[str, str]:
     """Return the names of data sets that differ from the paper's, scaled ones among them."""
     names: dict[str, str] = dict(config.get("data", {}))
     return names | {row: names.get(row, row) + SCALED for row in config.get("scaled", [])}
+
+
+def _n_runs(
+    asked: Profile, row: str, data: str, method: str, runs: int | None, most: int | None
+) -> int:
+    limits = [asked.runs if runs is None else runs, n_draws(data), most]
+    limits += [asked.runs_of.get(row), asked.runs_of.get(method)]
+    return min(limit for limit in limits if limit is not None)

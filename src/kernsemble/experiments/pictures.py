@@ -1,10 +1,11 @@
-"""Pictures of the papers' figures, drawn from records."""
+"""Pictures of the papers' figures, drawn from records or, where that is quick, computed."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from kernsemble.experiments.cells import Record
+from kernsemble.experiments.pictures_machines import MACHINE_PICTURES
 
 Picture: TypeAlias = Callable[[Sequence[Record]], Any]  # a figure of matplotlib
 
-PICTURES: dict[str, Picture] = {}
+PICTURES: dict[str, Picture] = {**MACHINE_PICTURES}

@@ -2,6 +2,7 @@
 
 from typing import Any, NamedTuple
 
+import numpy as np
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import MinMaxScaler
 
@@ -11,6 +12,7 @@ GENERATORS = {"twonorm": make_twonorm, "threenorm": make_threenorm, "ringnorm": 
 N_TRAIN, N_TEST = 300, 3000
 NOISE = "-n"  # how names of sets end in which labels are flipped
 SCALED = " scaled"  # how names of sets end whose features are scaled
+REDRAWN = " redrawn"  # how names of sets end whose given splits are replaced by random ones
 FLIPPED = 0.1
 TESTED = 0.4  # share of the rows of a set without splits of its own
 TEST_SEED = 100_000  # apart from those of training draws
@@ -33,20 +35,23 @@ def draw(name: str, seed: int) -> Problem:
     name : str
         "twonorm", "threenorm" or "ringnorm", with "-n" for 10 per cent wrong training labels;
         else a data set of `kernsemble.datasets.load`, whose given splits are taken in order, or
-        which is split at random, 60 to 40; " scaled" after it scales each feature to [-1, 1] in
-        the training rows.
+        which is split at random, 60 to 40; " redrawn" after it splits at random a set that has
+        splits of its own, into parts as large; " scaled" scales each feature to [-1, 1] in the
+        training rows.
     seed : int
         Which draw.
     """
     if name.removesuffix(NOISE) in GENERATORS:
         return _generated(name, seed)
+    if name.endswith(REDRAWN):
+        return _redrawn(_loaded(name.removesuffix(REDRAWN), 0), seed)
     problem = _loaded(name.removesuffix(SCALED), seed)
     return _scaled(problem) if name.endswith(SCALED) else problem
 
 
 def n_draws(name: str) -> int | None:
     """Return how many draws there are of a set, None if any number."""
-    if name.removesuffix(NOISE) in GENERATORS:
+    if name.removesuffix(NOISE) in GENERATORS or name.endswith(REDRAWN):
         return None
     return len(load(name.removesuffix(SCALED)).splits) or None
 
@@ -69,6 +74,13 @@ def _loaded(name: str, seed: int) -> Problem:
         X, X_test, y, y_test = train_test_split(
             dataset.X, dataset.y, test_size=TESTED, random_state=seed
         )
+    return Problem(X, y, X_test, y_test)
+
+
+def _redrawn(problem: Problem, seed: int) -> Problem:
+    """Return a random split of all rows into parts as large as a problem's."""
+    X, y = np.concatenate([problem.X, problem.X_test]), np.append(problem.y, problem.y_test)
+    X, X_test, y, y_test = train_test_split(X, y, train_size=len(problem.y), random_state=seed)
     return Problem(X, y, X_test, y_test)
 
 

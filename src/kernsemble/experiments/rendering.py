@@ -57,7 +57,8 @@ def rows_of(paper: Paper, table: Table, store: Store) -> list[Row]:
         if runs:
             spread = f"{runs[0]}" if len(runs) == 1 else f"{runs[0]}-{runs[-1]}"
             methods = {source.method for source in table.columns.values()}
-            records = [r for each in methods for r in store.records_of(paper.data_of(name), each)]
+            data = paper.data_of(name, table)
+            records = [record for each in methods for record in store.records_of(data, each)]
             processor = sum(record.processor for record in records)
             n_failures = sum(record.failure is not None for record in records)
             rows.append(Row(name, spread, entries, processor, n_failures))

@@ -7,7 +7,7 @@ from pathlib import Path
 from kernsemble.experiments.cells import Cell, Record
 from kernsemble.experiments.store import Store
 
-OF_THE_MACHINE = ("fit",)  # quantities that are seconds
+OF_THE_MACHINE = ("fit",)  # quantities, and series of them, that are seconds
 DIGITS = 6
 
 
@@ -37,7 +37,7 @@ def _line(records: list[Record]) -> str:
     records = [record for record in records if record.failure is None]
     if not records:
         return ""
-    names = [name for name in records[0].values if name not in OF_THE_MACHINE]
+    names = [name for name in records[0].values if name.partition(",")[0] not in OF_THE_MACHINE]
     told = {
         "data": records[0].cell.data,
         "method": records[0].cell.method,

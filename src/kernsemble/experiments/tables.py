@@ -1,7 +1,7 @@
 """Tables of a paper: where their numbers come from, ours beside the published ones."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Self
 
 from kernsemble.experiments.verdicts import Comparison, Mean
@@ -57,6 +57,8 @@ class Table:
     is_ours : bool
         Whether it is no table of the paper, but compares other methods with its numbers, to test
         an explanation.
+    data : dict of str to str
+        What `problems.draw` calls its data sets, where that differs from the paper's other tables.
     """
 
     name: str
@@ -66,6 +68,7 @@ class Table:
     published: dict[str, dict[str, Mean]]
     is_judged: bool
     is_ours: bool = False
+    data: dict[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, name: str, settings: dict[str, Any], published: dict[str, Any], runs: int) -> Self:
@@ -87,6 +90,7 @@ class Table:
             published=numbers,
             is_judged=settings.get("is_judged", True),
             is_ours="published" in settings,
+            data=settings.get("data", {}),
         )
 
 

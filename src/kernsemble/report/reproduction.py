@@ -147,7 +147,7 @@ class PaperSummary:
 def _records_of(paper: Paper, store: Store) -> Iterator[Record]:
     """Yield the records of all cells that a paper's tables and figures are made of."""
     pairs = {
-        (paper.data_of(row), source.method)
+        (paper.data_of(row, table), source.method)
         for table in paper.tables.values()
         for row in table.rows
         for source in table.columns.values()

@@ -1,0 +1,104 @@
+"""Figures of Lin and Li, of Lin's thesis, and of Tsang and Kwok."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import clone
+
+from kernsemble.datasets import make_twonorm
+from kernsemble.experiments.cells import Record
+from kernsemble.experiments.methods import ESTIMATORS
+from kernsemble.experiments.methods_figures import as_nu_comparison
+from kernsemble.experiments.problems import N_TRAIN, draw
+from kernsemble.inspection import (
+    DecisionBoundaryDisplay,
+    NuComparisonDisplay,
+    TrainingCurves,
+    TrainingCurvesDisplay,
+)
+
+WIDTH = 5.4  # inches, so that letters are ten pixels high where a figure is 390 wide
+STEPPED = {"cancer": "ida_breast_cancer", "waveform": "ida_waveform"}
+SECONDS_OF_ADULT = {"ν-SVM, published": 348.9, "ensemble, published": 3555.1}
+NAMES = {"a1a": "adult1, 1,605 rows", "a9a": "adult, 32,561 rows"}
+
+
+def draw_plane(model: Any, X: ArrayLike, y: ArrayLike, ax: Any) -> Any:
+    """Draw what a model decides on a plane, and the line that separates twonorm best."""
+    display = DecisionBoundaryDisplay.from_estimator(model, X, y, grid_resolution=200, ax=ax)
+    ax.axline((0.0, 0.0), slope=-1.0, color="black", linestyle=":")
+    ax.get_legend().remove()
+    ax.set_aspect("equal")
+    return display
+
+
+def _planes(methods: Sequence[str], n_columns: int = 2) -> Any:
+    """Fit methods to a plane of twonorm, a panel each."""
+    X, y = make_twonorm(N_TRAIN, n_features=2, random_state=0)
+    n_rows = -(-len(methods) // n_columns)
+    figure, panels = _panels(n_rows, n_columns, height=2.9)
+    for panel, method in zip(panels, methods, strict=True):
+        model = clone(ESTIMATORS[method])
+        if "random_state" in model.get_params():
+            model.set_params(random_state=0)
+        draw_plane(model.fit(X, y), X, y, panel)
+        panel.set_title(method)
+    return figure
+
+
+def boundaries_of_four(_: Sequence[Record]) -> Any:
+    """Figure 3 of Lin and Li: what infinite, finite and sparse votes of stumps decide."""
+    return _planes(["SVM-Stump", "SVM-Mid", "AdaBoost-Stump", "LPBoost-Stump"])
+
+
+def boundaries_of_two(_: Sequence[Record]) -> Any:
+    """Figure 5.1 of the thesis: SVM-Stump beside AdaBoost-Stump, whose T it does not tell."""
+    return _planes(["SVM-Stump", "AdaBoost-Stump T=100"])
+
+
+def training_curves(_: Sequence[Record]) -> Any:
+    """Figure 1 of Tsang and Kwok: the objective against steps, by adaptive and fixed rates."""
+    figure, panels = _panels(len(STEPPED), 1, height=3.0)
+    for panel, (name, data) in zip(panels, STEPPED.items(), strict=True):
+        X, y, *_ = draw(data, 0)
+        display = TrainingCurvesDisplay(TrainingCurves.of(X, y)).plot(panel)
+        panel.get_legend().remove()
+        panel.set_title(name)
+    figure.legend(handles=display.lines_, loc="outside lower center", ncols=3)
+    return figure
+
+
+def nu_comparisons(records: Sequence[Record]) -> Any:
+    """Figure 2 of Tsang and Kwok: error and time against ν, a row of panels for each data set."""
+    figure, panels = _panels(max(1, len(records)), 2, height=2.8)
+    for record, pair in zip(records, np.reshape(panels, (-1, 2)), strict=False):
+        name = NAMES.get(record.cell.data, record.cell.data)
+        NuComparisonDisplay(as_nu_comparison(record.values)).plot(pair)
+        pair[0].set_title(name)
+        if record.cell.data == "a9a":
+            _mark_seconds(pair[1])
+    return figure
+
+
+def _mark_seconds(ax: Any) -> None:
+    for k, (label, seconds) in enumerate(SECONDS_OF_ADULT.items()):
+        ax.axhline(seconds, color=f"C{k}", linestyle=":", label=f"{label}: {seconds:g} s")
+    ax.legend(loc="best", fontsize="small")
+
+
+def _panels(n_rows: int, n_columns: int, height: float) -> tuple[Any, list[Any]]:
+    """Return a figure that is no part of pyplot's state, and its axes."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(WIDTH, height * n_rows), layout="constrained")
+    return figure, list(figure.subplots(n_rows, n_columns, squeeze=False).ravel())
+
+
+MACHINE_PICTURES: dict[str, Callable[[Sequence[Record]], Any]] = {
+    "boundaries of four": boundaries_of_four,
+    "boundaries of two": boundaries_of_two,
+    "training curves": training_curves,
+    "nu comparisons": nu_comparisons,
+}
