@@ -9,7 +9,7 @@ from kernsemble.experiments.cells import Cell, Record
 from kernsemble.experiments.methods import values_of
 from kernsemble.experiments.methods_figures import NUS, as_nu_comparison, nu_comparison
 from kernsemble.experiments.pictures import PICTURES
-from kernsemble.experiments.pictures_machines import SECONDS_OF_ADULT
+from kernsemble.experiments.pictures_machines import PUBLISHED_SECONDS
 from kernsemble.experiments.problems import Problem, draw, n_draws
 from kernsemble.inspection import NuComparison
 from kernsemble.svm import MultiplicativeSVC
@@ -100,7 +100,9 @@ def test_rivals_are_drawn_as_they_were_told():
     assert_allclose(seconds.lines[0].get_xydata(), [[0.1, 2.0], [0.4, 4.0]])
     assert len(seconds.lines) == 2
     published = [line.get_ydata()[0] for line in seconds_of_adult.lines[2:]]
-    assert published == list(SECONDS_OF_ADULT.values())
+    assert published == list(PUBLISHED_SECONDS.values())
+    names = [text.get_text() for text in figure.legends[0].texts]
+    assert names[:3] == ["ν-SVM", "ensemble", "ν-SVM, published: 348.9 s"]
 
 
 def test_rivals_whose_seconds_were_not_kept_are_drawn_by_their_errors():
