@@ -90,7 +90,7 @@ class Rounds(ABC):
 
     def take_one(self) -> None:
         """Take one hypothesis, which is no better than chance."""
-        found, said = self.search.find(self.cases.gains(self.weight))
+        found, said = self.search.find_weighted(self.weight)
         self._add(found, float(self.weight[said != self.cases.codes].sum()), 1.0)
 
     def ensemble(self, classes: Any, first: int = 0) -> Ensemble:
@@ -155,7 +155,7 @@ class LearnerRounds(Rounds):
     """Rounds of a learner that is asked anew each time."""
 
     def advance(self, n_rounds: int) -> None:  # noqa: ARG002 (one at once)
-        found, said = self.search.find(self.cases.gains(self.weight))
+        found, said = self.search.find_weighted(self.weight)
         is_right = said == self.cases.codes
         error = float(self.weight[~is_right].sum())
         if is_chance(error, self.cases.n_classes):

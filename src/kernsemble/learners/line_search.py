@@ -1,14 +1,20 @@
 """Descent on the 0/1 error of a half-space by exact line searches, compiled."""
 
+from typing import NamedTuple, Self
+
 import numpy as np
 
-from kernsemble._jit import jit
-from kernsemble._typing import FloatArray, IntArray
+from kernsemble._jit import jit, jit_sums
+from kernsemble._typing import BoolArray, FloatArray, IntArray
 
 ROUNDING = 1e-15  # of a product, as a share of the product of norms; nine times its bound
 STILL = 1e-12  # of a row's own size: what moves less along a direction does not move
 SAME = 1e-12  # of the total weight: errors that differ by less are equal
-CROWDED = 16  # places that a row is moved on average before buckets are given up
+DRIFT = 4.0  # scores may be rounded so many times as much as a product before they are one again
+ROWS_A_BUCKET = 5  # on average; fewer cost more buckets to look at, more cost more rows to sort
+AT_ONCE = 32  # directions that rows are projected on at once
+MAGNITUDE = 2**63 - 1  # the bits of a float without its sign
+INSERTED = 64  # crossings that are sorted by insertion, at most
 
 
 def minimise_error(
@@ -55,8 +61,10 @@ def minimise_error(
 
     Notes
     -----
-    Costs O(n (D + log n)) an epoch, nothing once the error is zero; the crossings of ordinary
-    rows are sorted in O(n), by buckets.
+    Costs O(n D) an epoch, nothing once the error is zero. Few crossings are sorted: the falls and
+    the rises of the error are added up in buckets along the line, and only buckets in which the
+    error may get as low as it is between two of them are looked at row by row. Scores of w are
+    updated by those of d, and computed anew before rounding errors add up.
 
     Examples
     --------
@@ -67,12 +75,29 @@ def minimise_error(
     >>> errors, w / w[0]
     (array([0.333, 0.333, 0.   ]), array([ 1.   , -1.333]))
     """
-    columns = np.ascontiguousarray(X.T)
-    noise = ROUNDING * len(w0) * np.sqrt(1.0 + np.einsum("ij,ij->i", X, X).max())
-    length = np.sqrt(w0 @ w0)
-    start = w0 / length if length > 0.0 else w0.copy()
-    w, errors = _descend(columns, signs, weight, directions, start, noise)
-    return w, errors / weight.sum()
+    return Projections.of(X).minimise_error(signs, weight, directions, w0)
+
+
+class Projections(NamedTuple):
+    """Rows by column, and what rounding may make of their product with a unit vector."""
+
+    columns: FloatArray
+    noise: float
+
+    @classmethod
+    def of(cls, X: FloatArray) -> Self:
+        """Return rows for any number of descents."""
+        longest = np.sqrt(1.0 + np.einsum("ij,ij->i", X, X).max())
+        return cls(np.ascontiguousarray(X.T), ROUNDING * (X.shape[1] + 1) * longest)
+
+    def minimise_error(
+        self, signs: FloatArray, weight: FloatArray, directions: FloatArray, w0: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Descend, as the function of that name says."""
+        length = np.sqrt(w0 @ w0)
+        start = w0 / length if length > 0.0 else w0.copy()
+        w, errors = _descend(self.columns, signs, weight, directions, start, self.noise)
+        return w, errors / weight.sum()
 
 
 @jit
@@ -84,64 +109,89 @@ def _descend(
     w: FloatArray,
     noise: float,
 ) -> tuple[FloatArray, FloatArray]:
-    n, moved = len(signs), np.empty(len(w))
-    a, b, a_moved = np.empty(n), np.empty(n), np.empty(n)  # scores of w, of d and of the next w
-    u, u_sorted, row = np.empty(n), np.empty(n), np.empty(n, dtype=np.intp)
-    bucket, place = np.empty(n, dtype=np.intp), np.empty(n + 2, dtype=np.intp)
+    n, D = len(signs), len(columns)
+    a, a_moved, moved = np.empty((1, n)), np.empty((1, n)), np.empty((1, D + 1))  # scores, next w
+    B = np.empty((AT_ONCE, n))  # scores of some directions
     vote, equal = signs * weight, SAME * weight.sum()
-    _scores(columns, w, a)
-    error = _error(a, signs, weight)
+    u, delta, bucket = np.empty(n), np.empty(n), np.empty(n, dtype=np.uint32)
+    n_buckets = n // ROWS_A_BUCKET + 1
+    change, before = np.empty((n_buckets + 1, 2)), np.empty(n_buckets)
+    is_listed, row = np.empty(n_buckets + 1, dtype=np.bool_), np.empty(n, dtype=np.uint32)
+    w = w.copy().reshape(1, D + 1)
+    _project(columns, w, a)
+    drift, error = 1.0, _error(a[0], signs, weight)
     errors = np.zeros(len(directions) + 1)
     errors[0] = error
     for epoch in range(len(directions)):
         if error == 0.0:
             break
-        d = directions[epoch]
-        _scores(columns, d, b)
-        kappa = _typical_crossing(a, b, noise)
+        if epoch % AT_ONCE == 0:
+            _project(columns, directions[epoch : epoch + AT_ONCE], B)
+        b, d = B[epoch % AT_ONCE], directions[epoch]
+        kappa = _typical_crossing(a[0], b, noise)
         if kappa > 0.0:
-            _cross(a, b, kappa, u, bucket, place)
-            m = _sort(u, bucket, place, u_sorted, row)
-            t = _best_step(a, b, kappa, vote, u_sorted[:m], row, noise, equal)
-            if _move(w, t, d, moved):
-                _scores(columns, moved, a_moved)
-                error_moved = _error(a_moved, signs, weight)
+            _cross(a[0], b, vote, kappa, u, delta, bucket, change)
+            limit = _shortlist(change, before, is_listed, equal)
+            m = _sort(u, bucket, is_listed, row)
+            t, least = _best_step(
+                a[0], b, kappa, u, delta, bucket, before, row[:m], limit, noise, equal
+            )
+            if least > limit - equal:  # what seemed best was opened by rounding
+                is_listed[:n_buckets] = True
+                m = _sort(u, bucket, is_listed, row)
+                t, _ = _best_step(
+                    a[0], b, kappa, u, delta, bucket, before, row[:m], np.inf, noise, equal
+                )
+            length = _move(w[0], t, d, moved[0])
+            if length > 0.0:
+                drift_moved = (drift + abs(t) + 3.0 * (1.0 + abs(t)) / (D + 1.0)) / length
+                if drift_moved > DRIFT:
+                    drift_moved = 1.0
+                    _project(columns, moved, a_moved)
+                else:
+                    for i in range(n):
+                        a_moved[0, i] = (a[0, i] + t * b[i]) / length
+                error_moved = _error(a_moved[0], signs, weight)
                 if error_moved <= error + equal:
                     w, moved, a, a_moved = moved, w, a_moved, a
-                    error = min(error, error_moved)
+                    error, drift = min(error, error_moved), drift_moved
         errors[epoch + 1] = error
-    return w, errors
+    return w[0], errors
 
 
 @jit
-def _move(w: FloatArray, t: float, d: FloatArray, moved: FloatArray) -> bool:
-    """Fill in w + t d at unit length; tell whether it is a vector, and another one."""
+def _move(w: FloatArray, t: float, d: FloatArray, moved: FloatArray) -> float:
+    """Fill in w + t d at unit length; return its length before, 0 if it is no other vector."""
     squares = 0.0
     for k in range(len(w)):
         moved[k] = w[k] + t * d[k]
         squares += moved[k] * moved[k]
-    if squares > 0.0:
-        moved /= np.sqrt(squares)
-    return t != 0.0 and squares > 0.0
+    length = np.sqrt(squares)
+    if length > 0.0:
+        moved /= length
+    return length if t != 0.0 else 0.0
 
 
 @jit
-def _scores(columns: FloatArray, w: FloatArray, a: FloatArray) -> None:
-    """Fill in w'(x, 1) for all rows, alike for equal ones; four columns a pass save time."""
+def _project(columns: FloatArray, directions: FloatArray, scores: FloatArray) -> None:
+    """Fill in d'(x, 1) for all directions and rows, alike for equal rows; four columns a pass."""
     D = len(columns)
-    a[:] = w[D]
-    for d in range(0, D - 3, 4):
-        first, second, third, fourth = columns[d], columns[d + 1], columns[d + 2], columns[d + 3]
-        w1, w2, w3, w4 = w[d], w[d + 1], w[d + 2], w[d + 3]
-        for i in range(len(a)):
-            a[i] += w1 * first[i] + w2 * second[i] + w3 * third[i] + w4 * fourth[i]
-    for d in range(D - D % 4, D):
-        column = columns[d]
-        for i in range(len(a)):
-            a[i] += w[d] * column[i]
+    for k in range(len(directions)):
+        d, score = directions[k], scores[k]
+        score[:] = d[D]
+        for c in range(0, D - 3, 4):
+            first, second, third = columns[c], columns[c + 1], columns[c + 2]
+            fourth = columns[c + 3]
+            d1, d2, d3, d4 = d[c], d[c + 1], d[c + 2], d[c + 3]
+            for i in range(len(score)):
+                score[i] += d1 * first[i] + d2 * second[i] + d3 * third[i] + d4 * fourth[i]
+        for c in range(D - D % 4, D):
+            column, d1 = columns[c], d[c]
+            for i in range(len(score)):
+                score[i] += d1 * column[i]
 
 
-@jit
+@jit_sums
 def _error(a: FloatArray, signs: FloatArray, weight: FloatArray) -> float:
     error = 0.0
     for i in range(len(a)):
@@ -155,68 +205,103 @@ def _typical_crossing(a: FloatArray, b: FloatArray, noise: float) -> float:
 
     It is told by the largest numbers, which repetitions and the order of rows do not change.
     """
-    size, speed = 0.0, 0.0
-    for i in range(len(a)):
-        size = max(size, abs(a[i]))
-        speed = max(speed, abs(b[i]))
+    size, speed = _largest(a), _largest(b)
     if speed <= noise:
         return 0.0
     return size / speed if size > 0.0 else 1.0
 
 
 @jit
-def _cross(
-    a: FloatArray, b: FloatArray, kappa: float, u: FloatArray, bucket: IntArray, place: IntArray
-) -> None:
-    r"""Fill in where rows cross, as :math:`u = t / (\kappa + |t|)`, and count them in buckets.
-
-    That is between −1 and 1 and spreads rows evenly where a and b are alike, so n buckets are
-    of equal width. A row that does not move is in none, −1.
-    """
-    n = len(a)
-    for i in range(n):
-        size = kappa * abs(b[i]) + abs(a[i])
-        u[i] = (-a[i] if b[i] > 0.0 else a[i]) / (size if size > 0.0 else 1.0)
-        bucket[i] = np.intp(0.5 * n * (u[i] + 1.0))
-    place[:] = 0
-    for i in range(n):
-        if abs(u[i]) < 1.0 - STILL and b[i] != 0.0:
-            place[bucket[i] + 1] += 1
-        else:
-            bucket[i] = -1
+def _largest(a: FloatArray) -> float:
+    """Return the largest absolute value; their bits, as integers, are in the same order."""
+    bits, largest = a.view(np.int64), np.zeros(1, dtype=np.int64)
+    for i in range(len(a)):
+        largest[0] = max(largest[0], bits[i] & MAGNITUDE)
+    return largest.view(np.float64)[0]
 
 
 @jit
-def _sort(
-    u: FloatArray, bucket: IntArray, place: IntArray, u_sorted: FloatArray, row: IntArray
-) -> int:
-    """Fill in the crossings in order and their rows; return how many rows move.
+def _cross(
+    a: FloatArray,
+    b: FloatArray,
+    vote: FloatArray,
+    kappa: float,
+    u: FloatArray,
+    delta: FloatArray,
+    bucket: IntArray,
+    change: FloatArray,
+) -> None:
+    r"""Fill in where rows cross, as :math:`u = t / (\kappa + |t|)`, and put them in buckets.
 
-    Rows go to their buckets, and insertion finishes the order; where crossings crowd in few
-    buckets a sort by comparisons does.
+    That is between −1 and 1 and spreads rows evenly where a and b are alike, so buckets are of
+    equal width. A row that does not move is in one of its own, the last. `delta` is what the
+    error rises by when a row crosses, and `change` holds the rises and the falls in each bucket.
     """
-    m, shifts = 0, 0
-    for k in range(len(place)):
-        m += place[k]
-        place[k] = m
-    for i in range(len(u)):
-        if bucket[i] >= 0:
-            p = place[bucket[i]]
-            place[bucket[i]] = p + 1
-            u_sorted[p], row[p] = u[i], i
-    for p in range(1, m):
-        if u_sorted[p - 1] <= u_sorted[p]:
+    half, none = 0.5 * (len(change) - 1), np.int32(len(change) - 1)
+    for i in range(len(a)):
+        size = kappa * abs(b[i]) + abs(a[i])
+        own = (-a[i] if b[i] > 0.0 else a[i]) / (size if size > 0.0 else 1.0)
+        moves = (abs(own) < 1.0 - STILL) & (b[i] != 0.0)
+        u[i] = own
+        delta[i] = vote[i] if b[i] < 0.0 else -vote[i]
+        bucket[i] = np.int32(half * (own + 1.0)) if moves else none
+    change[:] = 0.0
+    for i in range(len(a)):
+        change[bucket[i], np.uint32(delta[i] < 0.0)] += delta[i]
+
+
+@jit
+def _shortlist(change: FloatArray, before: FloatArray, is_listed: BoolArray, equal: float) -> float:
+    """List the buckets with ends of intervals that may be best; return the limit of their errors.
+
+    Errors, above that of the interval on the left, are exact between buckets, where they are
+    `before` the next one, and within a bucket no less than without the rises there.
+    """
+    error, least, n_buckets = 0.0, 0.0, len(before)
+    for k in range(n_buckets):
+        before[k] = error
+        error += change[k, 0] + change[k, 1]
+        least = min(least, error)
+    limit = least + 2.0 * equal
+    is_listed[:] = False
+    for k in range(n_buckets):
+        if before[k] + change[k, 1] > limit:
             continue
-        own, i, q = u_sorted[p], row[p], p
-        while q > 0 and u_sorted[q - 1] > own:
-            u_sorted[q], row[q] = u_sorted[q - 1], row[q - 1]
+        is_listed[k] = True
+        if before[k] <= limit:
+            _list_last(change, k, is_listed)
+    if error <= limit:
+        _list_last(change, n_buckets, is_listed)
+    return limit
+
+
+@jit
+def _list_last(change: FloatArray, k: int, is_listed: BoolArray) -> None:
+    """List the last bucket before the k-th that is not empty."""
+    k -= 1
+    while k >= 0 and change[k, 0] == 0.0 and change[k, 1] == 0.0:
+        k -= 1
+    if k >= 0:
+        is_listed[k] = True
+
+
+@jit
+def _sort(u: FloatArray, bucket: IntArray, is_listed: BoolArray, row: IntArray) -> int:
+    """Fill in the rows of listed buckets in the order of their crossings; return their number."""
+    m = 0
+    for i in range(len(u)):
+        if is_listed[bucket[i]]:
+            row[m] = i
+            m += 1
+    if m > INSERTED:
+        row[:m] = row[:m][np.argsort(u[row[:m]])]
+        return m
+    for p in range(1, m):
+        i, q = row[p], p
+        while q > 0 and u[row[q - 1]] > u[i]:
+            row[q] = row[q - 1]
             q -= 1
-        u_sorted[q], row[q] = own, i
-        shifts += p - q
-        if shifts > CROWDED * m:
-            order = np.argsort(u_sorted[:m])
-            u_sorted[:m], row[:m] = u_sorted[:m][order], row[:m][order]
-            break
+        row[q] = i
     return m
 
 
@@ -225,29 +310,38 @@ def _best_step(
     a: FloatArray,
     b: FloatArray,
     kappa: float,
-    vote: FloatArray,
     u: FloatArray,
+    delta: FloatArray,
+    bucket: IntArray,
+    before: FloatArray,
     row: IntArray,
+    limit: float,
     noise: float,
     equal: float,
-) -> float:
-    """Return the step to the middle of the best interval between crossings in order, 0 if none."""
-    m, least, widest, best = len(u), np.inf, -np.inf, -1
+) -> tuple[float, float]:
+    """Return the step to the middle of the best interval between listed crossings, and its error.
+
+    Where the row before is not listed the error is above the limit.
+    """
+    m, least, widest, best = len(row), np.inf, -np.inf, -1
     noise *= 1.0 + kappa  # of u, for rows of unit size
-    error = 0.0  # above that of the interval on the left
+    error, i, j, own = 0.0, np.uint32(0), np.uint32(0), -1
     for p in range(m + 1):
         if p > 0:
-            i = row[p - 1]
-            error += vote[i] if b[i] < 0.0 else -vote[i]
-        if error > least + equal:
+            i = j
+            error += delta[i]
+        if p < m:
+            j = row[p]
+            error = error if bucket[j] == own else before[bucket[j]]
+            own = bucket[j]
+        if error > limit or error > least + equal:
             continue
         low, high, inexact = -1.0, 1.0, STILL
         if p > 0:
-            low = u[p - 1]
+            low = u[i]
             inexact += noise / (kappa * abs(b[i]) + abs(a[i]))
         if p < m:
-            j = row[p]
-            high = u[p]
+            high = u[j]
             inexact += noise / (kappa * abs(b[j]) + abs(a[j]))
         width = high - low
         if width <= inexact:
@@ -256,12 +350,16 @@ def _best_step(
             width -= 2.0  # the last choice
         if error < least - equal or width > widest:
             least, widest, best = min(error, least), width, p
-    if best < 0 or m == 0:
-        return 0.0
-    i, j = row[max(best - 1, 0)], row[min(best, m - 1)]
+    return _step(a, b, kappa, row, best) if best >= 0 and m > 0 else 0.0, least
+
+
+@jit
+def _step(a: FloatArray, b: FloatArray, kappa: float, row: IntArray, best: int) -> float:
+    """Return the step to the middle of the interval before a crossing, or beyond all of them."""
+    i, j = row[max(best - 1, 0)], row[min(best, len(row) - 1)]
     low, high = -a[i] / b[i], -a[j] / b[j]
     if best == 0:
         return high - kappa
-    if best == m:
+    if best == len(row):
         return low + kappa
     return 0.5 * (low + high)

@@ -1,6 +1,6 @@
 """Perceptrons that err as rarely as random coordinate descent finds."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal, Self, TypeAlias, get_args
 
 import numpy as np
@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from kernsemble._arguments import check_choice, check_count
 from kernsemble._typing import FloatArray, IntArray
 from kernsemble._validation import read_classes, read_weights
-from kernsemble.learners.line_search import minimise_error
-from kernsemble.learners.search import Cases, EstimatorSearch
+from kernsemble.learners.line_search import Projections, minimise_error
+from kernsemble.learners.search import Cases, CodedSearch
 
 __all__ = ["RCDPerceptron", "draw_directions", "fisher_discriminant", "minimise_error"]
 
@@ -140,31 +140,32 @@ class RCDPerceptron(ClassifierMixin, BaseEstimator):
     ) -> Self:
         """Find the perceptrons of rows that count, and keep them."""
         seeded = np.random.default_rng(rng.randint(2**31))
-        directions = draw_directions(self.variant, view.X.shape[1], self.n_epochs, seeded)
+        D = view.X.shape[1]
+        drawn = draw_directions(self.variant, D, self.n_epochs, seeded)
+        directions = np.concatenate([np.eye(1, D + 1, D), drawn])  # the bias comes first
         positive = np.arange(len(self.classes_)) if len(self.classes_) > 2 else np.ones(1)
         sides = np.where(codes == positive[:, np.newaxis], 1.0, -1.0)
         descents = [
-            minimise_error(view.inside, signs, weight, directions, self._first(view, signs, weight))
+            view.projections.minimise_error(
+                signs, weight, directions, self._first(view, signs, weight)
+            )
             for signs in sides
         ]
         hyperplanes = [view.frame.hyperplane(w) for w, _ in descents]
         self.coef_ = np.array([coef for coef, _ in hyperplanes])
         self.intercept_ = np.array([intercept for _, intercept in hyperplanes])
-        self.error_path_ = np.array([errors for _, errors in descents])
+        self.error_path_ = np.array([errors[1:] for _, errors in descents])
         self.n_iter_ = int(np.count_nonzero(self.error_path_[:, :-1], axis=1).max())
         return self
 
     def _first(self, view: "View", signs: FloatArray, weight: FloatArray) -> FloatArray:
-        """Return the vector to start from, with the best bias; zero if no rows are opposed."""
-        w = np.zeros(view.X.shape[1] + 1)
-        if signs.min() < signs.max():
-            if self.start == "fisher":
-                w = fisher_discriminant(view.inside, signs, weight)
-            elif hasattr(self.start, "fit"):
-                machine = clone(self.start).fit(view.X, signs, sample_weight=weight)
-                w = view.frame.vector(np.ravel(machine.coef_), np.ravel(machine.intercept_)[0])
-        bias = np.eye(1, len(w), len(w) - 1)
-        return minimise_error(view.inside, signs, weight, bias, w)[0]
+        """Return the vector to start from; zero if no rows are opposed."""
+        if hasattr(self.start, "fit") and signs.min() < signs.max():
+            machine = clone(self.start).fit(view.X, signs, sample_weight=weight)
+            return view.frame.vector(np.ravel(machine.coef_), np.ravel(machine.intercept_)[0])
+        if self.start == "fisher" and signs.min() < signs.max():
+            return fisher_discriminant(view.inside, signs, weight)
+        return np.zeros(view.X.shape[1] + 1)
 
     def decision_function(self, X: ArrayLike) -> FloatArray:
         """Return the signed distance of each row from the hyperplane, or from each of several."""
@@ -175,8 +176,15 @@ class RCDPerceptron(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: ArrayLike) -> Any:
         """Return the class of each row; on a hyperplane it is the first of two."""
-        distances = self.decision_function(X)
-        return self.classes_[_winners(distances)]
+        check_is_fitted(self)
+        return self.classes_[self.codes(validate_data(self, X, reset=False, dtype=np.float64))]
+
+    def codes(self, X: FloatArray) -> IntArray:
+        """Return the place of the class of each row among `classes_`, without any check."""
+        distances = X @ self.coef_.T + self.intercept_
+        if len(self.classes_) > 2:
+            return distances.argmax(axis=1)
+        return (distances[:, 0] > 0.0).astype(np.intp)
 
     def search(self, cases: Cases, rng: np.random.RandomState) -> "PerceptronSearch":
         """Return a search of these rows, for boosting."""
@@ -184,28 +192,20 @@ class RCDPerceptron(ClassifierMixin, BaseEstimator):
         return PerceptronSearch(self, cases, rng)
 
 
-class PerceptronSearch(EstimatorSearch):
+class PerceptronSearch(CodedSearch):
     """Descends on rows whose cube is known, without the checks of `fit`."""
 
     def __init__(self, perceptron: RCDPerceptron, cases: Cases, rng: np.random.RandomState) -> None:
         super().__init__(perceptron, cases, rng)
         self._view = View.of(np.ascontiguousarray(cases.X))
 
-    def find(self, gains: FloatArray) -> tuple[RCDPerceptron, IntArray]:
-        cases = self._cases
-        rows, codes, weight = cases.weighted(gains)
+    def _learn(
+        self, found: RCDPerceptron, rows: IntArray, codes: IntArray, weight: FloatArray
+    ) -> None:
         present = weight > 0.0
-        found = RCDPerceptron(**self._estimator.get_params(deep=False))
-        found.classes_, found.n_features_in_ = cases.classes, cases.X.shape[1]
-        found._descend(
-            self._view.of_rows(rows[present]), codes[present], weight[present], self._rng
-        )
-        distances = cases.X @ found.coef_.T + found.intercept_
-        return found, _winners(distances if cases.n_classes > 2 else distances[:, 0])
-
-
-def _winners(distances: FloatArray) -> IntArray:
-    return distances.argmax(axis=1) if distances.ndim == 2 else (distances > 0.0).astype(np.intp)
+        if not present.all():
+            rows, codes, weight = rows[present], codes[present], weight[present]
+        found._descend(self._view.of_rows(rows), codes, weight, self._rng)
 
 
 def draw_directions(
@@ -325,15 +325,20 @@ class View:
     X: FloatArray
     frame: Frame
     inside: FloatArray
+    projections: Projections
 
     @classmethod
     def of(cls, X: FloatArray) -> Self:
         """Return rows in the cube around them."""
         frame = Frame.around(X)
-        return cls(X, frame, frame.inside(X))
+        return cls._in(frame, X, frame.inside(X))
+
+    @classmethod
+    def _in(cls, frame: Frame, X: FloatArray, inside: FloatArray) -> Self:
+        return cls(X, frame, inside, Projections.of(inside))
 
     def of_rows(self, rows: IntArray) -> Self:
         """Return some rows, in the cube around all."""
         if len(rows) == len(self.X) and (rows == np.arange(len(rows))).all():
             return self
-        return replace(self, X=self.X[rows], inside=self.inside[rows])
+        return self._in(self.frame, self.X[rows], self.inside[rows])

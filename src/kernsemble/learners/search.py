@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
 from kernsemble._typing import FloatArray, IntArray, Rows
-from kernsemble.learners.voters import EstimatorVoters, Voters
+from kernsemble.learners.voters import CodedVoters, EstimatorVoters, Voters
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +68,8 @@ class Cases:
 class Search(ABC):
     """Rows that were looked at once, in which a learner finds hypotheses for any gains."""
 
+    cases: Cases
+
     @abstractmethod
     def find(self, gains: FloatArray) -> tuple[Any, IntArray]:
         r"""Return a hypothesis with a large gain :math:`\sum_i G_{i, h(x_i)}`, and what it says.
@@ -75,6 +77,10 @@ class Search(ABC):
         Gains are not negative, one for each row and class; with
         :math:`G_{ik} = U_i [y_i = k]` they ask for a small weighted error.
         """
+
+    def find_weighted(self, weight: FloatArray) -> tuple[Any, IntArray]:
+        """Return a hypothesis of small weighted error on the rows, and what it says."""
+        return self.find(self.cases.gains(weight))
 
     def find_several(self, gains: FloatArray) -> list[tuple[Any, IntArray]]:
         """Return hypotheses with large gains, the best among them, if that costs no more."""
@@ -102,10 +108,10 @@ class EstimatorSearch(Search):
                 f"estimator = {estimator!r}: its fit takes no sample_weight, which boosting needs; "
                 "give a classifier that does, such as DecisionTreeClassifier(max_depth=1)"
             )
-        self._estimator, self._cases, self._rng = estimator, cases, rng
+        self._estimator, self.cases, self._rng = estimator, cases, rng
 
     def find(self, gains: FloatArray) -> tuple[Any, IntArray]:
-        cases = self._cases
+        cases = self.cases
         rows, codes, weight = cases.weighted(gains)
         X = cases.X if len(rows) == cases.X.shape[0] else cases.X[rows]
         fitted = seeded(clone(self._estimator), self._rng)
@@ -113,7 +119,37 @@ class EstimatorSearch(Search):
         return fitted, np.searchsorted(cases.classes, fitted.predict(cases.X))
 
     def voters(self, found: Sequence[Any], classes: Any) -> Voters:
-        return EstimatorVoters(list(found), classes, self._cases.X.shape[1])
+        return EstimatorVoters(list(found), classes, self.cases.X.shape[1])
+
+
+class CodedSearch(EstimatorSearch):
+    """Fits copies of a classifier that tells codes of checked rows, without the checks of `fit`."""
+
+    def __init__(self, estimator: Any, cases: Cases, rng: np.random.RandomState) -> None:
+        super().__init__(type(estimator)(**estimator.get_params(deep=False)), cases, rng)
+        self._estimator.classes_ = cases.classes
+        self._estimator.n_features_in_ = cases.X.shape[1]
+
+    @abstractmethod
+    def _learn(self, found: Any, rows: IntArray, codes: IntArray, weight: FloatArray) -> None:
+        """Fit a copy to rows, by their places, that have these codes and weights."""
+
+    def find(self, gains: FloatArray) -> tuple[Any, IntArray]:
+        return self._find(*self.cases.weighted(gains))
+
+    def find_weighted(self, weight: FloatArray) -> tuple[Any, IntArray]:
+        cases = self.cases
+        counts = weight * (cases.n_cases / weight.sum())
+        return self._find(np.arange(len(weight)), cases.codes, counts)
+
+    def _find(self, rows: IntArray, codes: IntArray, weight: FloatArray) -> tuple[Any, IntArray]:
+        found = type(self._estimator)()
+        vars(found).update(vars(self._estimator))
+        self._learn(found, rows, codes, weight)
+        return found, found.codes(self.cases.X)
+
+    def voters(self, found: Sequence[Any], classes: Any) -> Voters:
+        return CodedVoters(list(found), classes, self.cases.X.shape[1])
 
 
 def seeded(estimator: Any, rng: np.random.RandomState) -> Any:

@@ -79,6 +79,19 @@ class EstimatorVoters(Voters):
         return Voters.votes(self.taken(heard), X, weights[heard], n_classes)
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class CodedVoters(EstimatorVoters):
+    """Fitted classifiers that tell codes of rows which were checked before."""
+
+    def codes(self, X: Rows) -> Iterator[IntArray]:
+        for each in self.fitted:
+            said = each.codes(X)
+            yield said if each.classes_ is self.classes else self._places(each.classes_)[said]
+
+    def _places(self, classes: Any) -> IntArray:
+        return np.searchsorted(self.classes, classes)
+
+
 def add_vote(votes: FloatArray, said: IntArray, weight: float) -> None:
     """Add a weight to the class (column) that is said at each row."""
     votes[np.arange(len(votes)), said] += weight

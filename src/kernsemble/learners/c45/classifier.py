@@ -15,7 +15,7 @@ from kernsemble.learners.c45.growth import grow
 from kernsemble.learners.c45.pruning import prune
 from kernsemble.learners.c45.rows import SortedRows
 from kernsemble.learners.c45.tree import Tree
-from kernsemble.learners.search import Cases, EstimatorSearch
+from kernsemble.learners.search import Cases, CodedSearch
 
 ACCEPTED: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": "allow-nan"}
 
@@ -173,6 +173,10 @@ class C45Tree(ClassifierMixin, BaseEstimator):
         shares = self.predict_proba(X)
         return self.classes_[shares.argmax(axis=1)]
 
+    def codes(self, X: FloatArray) -> IntArray:
+        """Return the place of the class of each row among `classes_`, without any check."""
+        return self.tree_.codes(X)
+
     def predict_proba(self, X: ArrayLike) -> FloatArray:
         """Return the share of each class among the training cases at the leaf of each row."""
         check_is_fitted(self)
@@ -232,23 +236,14 @@ class C45Tree(ClassifierMixin, BaseEstimator):
         return tags
 
 
-class TreeSearch(EstimatorSearch):
+class TreeSearch(CodedSearch):
     """Grows trees on rows sorted once, without the checks of `fit`."""
 
     def __init__(self, tree: C45Tree, cases: Cases, rng: np.random.RandomState) -> None:
         super().__init__(tree, cases, rng)
         self._sorted = SortedRows.of(cases.X)
 
-    def find(self, gains: FloatArray) -> tuple[C45Tree, IntArray]:
-        cases = self._cases
-        rows, codes, weight = cases.weighted(gains)
-        is_as_sorted = len(rows) == len(cases.X)
-        found = C45Tree(**self._estimator.get_params(deep=False))
-        found.classes_, found.n_features_in_ = cases.classes, cases.X.shape[1]
-        found.tree_ = found.learn(
-            self._sorted if is_as_sorted else SortedRows.of(cases.X[rows]),
-            codes,
-            weight,
-            cases.n_classes,
-        )
-        return found, found.tree_.codes(cases.X)
+    def _learn(self, found: C45Tree, rows: IntArray, codes: IntArray, weight: FloatArray) -> None:
+        X, n_classes = self.cases.X, self.cases.n_classes
+        ordered = self._sorted if len(rows) == len(X) else SortedRows.of(X[rows])
+        found.tree_ = found.learn(ordered, codes, weight, n_classes)

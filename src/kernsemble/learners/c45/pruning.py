@@ -126,6 +126,7 @@ def _prune(
     # parts of their weights that are at the node.
     cases = np.flatnonzero(case_weight > 0.0)
     parts = case_weight[cases]
+    estimate = confidence, squared_deviate
     errors = np.empty(len(feature))  # expected of what has become of each node
     path = np.empty((64, 4), dtype=np.int64)  # node, start, stop, branches done
     path[0] = 0, 0, len(cases), 0
@@ -149,19 +150,19 @@ def _prune(
             continue
         length -= 1
         n_cases = distribution[node].sum()
-        of_leaf = _expected_errors(
-            n_cases, n_cases - distribution[node].max(), confidence, squared_deviate
-        )
+        of_leaf = _expected_errors(n_cases, n_cases - distribution[node].max(), *estimate)
         if feature[node] < 0:
             errors[node] = of_leaf
             continue
         below, above = distribution[left[node]].sum(), distribution[right[node]].sum()
         larger = right[node] if above >= (1.0 - ROUNDING) * below else left[node]
         of_tree = errors[left[node]] + errors[right[node]]
+        may_be_leaf = of_leaf <= of_tree + TOLERATED
         of_branch = np.inf
         if subtree_raising:
             of_branch = _errors_of_branch(
                 larger,
+                of_leaf - TOLERATED if may_be_leaf else of_tree + TOLERATED,
                 cases[start:stop],
                 parts[start:stop],
                 columns,
@@ -171,10 +172,9 @@ def _prune(
                 left,
                 right,
                 distribution.shape[1],
-                confidence,
-                squared_deviate,
+                estimate,
             )
-        if of_leaf <= min(of_branch, of_tree) + TOLERATED:
+        if may_be_leaf and of_leaf <= of_branch + TOLERATED:
             feature[node], errors[node] = LEAF, of_leaf
         elif of_branch <= of_tree + TOLERATED:
             feature[node], threshold[node] = feature[larger], threshold[larger]
@@ -207,22 +207,20 @@ def _send(
 
     A part of a case with a missing value goes there, as large as that of the known weight.
     """
-    here, there, has_missing = 0.0, 0.0, False
+    has_missing, first = False, end
     for k in range(start, stop):
         value = column[cases[k]]
-        if np.isnan(value):
-            has_missing = True
-        elif (value > threshold) == is_right:
-            here += parts[k]
-            cases[end], parts[end] = cases[k], parts[k]
-            end += 1
-        else:
-            there += parts[k]
+        is_missing = np.isnan(value)
+        has_missing |= is_missing
+        cases[end], parts[end] = cases[k], parts[k]  # stays if the next one is put behind it
+        end += ((value > threshold) == is_right) & (not is_missing)
     if has_missing:
-        share = here / (here + there)
+        here, known = parts[first:end].sum(), 0.0
+        for k in range(start, stop):
+            known += 0.0 if np.isnan(column[cases[k]]) else parts[k]
         for k in range(start, stop):
             if np.isnan(column[cases[k]]):
-                cases[end], parts[end] = cases[k], share * parts[k]
+                cases[end], parts[end] = cases[k], here / known * parts[k]
                 end += 1
     return end
 
@@ -230,6 +228,7 @@ def _send(
 @jit
 def _errors_of_branch(
     root: int,
+    limit: float,
     root_cases: IntArray,
     root_parts: FloatArray,
     columns: FloatArray,
@@ -239,15 +238,14 @@ def _errors_of_branch(
     left: IntArray,
     right: IntArray,
     n_classes: int,
-    confidence: float,
-    squared_deviate: float,
+    estimate: tuple[float, float],
 ) -> float:
-    """Return the errors to expect of a branch with these cases sent down it."""
+    """Return the errors to expect of a branch with these cases, or a part that is above a limit."""
     cases, parts = _longer(root_cases, len(root_cases)), _longer(root_parts, len(root_parts))
     pending = np.empty((64, 3), dtype=np.int64)  # node, start, stop; the last is next
     pending[0] = root, 0, len(root_cases)
     n_pending, errors, total = 1, 0.0, np.empty(n_classes)
-    while n_pending > 0:
+    while n_pending > 0 and errors <= limit:
         n_pending -= 1
         node, start, stop = pending[n_pending]
         if feature[node] < 0:
@@ -255,7 +253,7 @@ def _errors_of_branch(
             for k in range(start, stop):
                 total[codes[cases[k]]] += parts[k]
             n_cases = total.sum()
-            errors += _expected_errors(n_cases, n_cases - total.max(), confidence, squared_deviate)
+            errors += _expected_errors(n_cases, n_cases - total.max(), *estimate)
             continue
         if 3 * stop - 2 * start > len(cases):
             longest = 3 * stop - 2 * start

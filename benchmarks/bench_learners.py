@@ -1,0 +1,54 @@
+"""Time a round of AdaBoost on perceptrons and on trees, and whole fits that choose their rounds.
+
+One thread, compilation excluded, the best of several runs: the first 200 rounds of
+`AdaBoostClassifier`, and `AdaBoostClassifierCV` with the numbers of rounds up to the one given
+(10, 20, …) on five folds.
+
+Run from the repository: ``.venv/bin/python benchmarks/bench_learners.py [--rounds 1500]``.
+"""
+
+import argparse
+import os
+import time
+
+os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
+
+from kernsemble.boosting import AdaBoostClassifier, AdaBoostClassifierCV
+from kernsemble.experiments.problems import draw
+from kernsemble.learners import C45Tree, RCDPerceptron
+
+PROBLEMS = ("twonorm-n", "threenorm", "german", "pima")
+ROUNDS_TIMED, REPEATS = 200, 3
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=1500)
+    grid = range(10, parser.parse_args().rounds + 1, 10)
+    print(
+        "| learner | problem | rows | a round, ms | a choice, s | rounds chosen | test error, % |"
+    )
+    print("|" + "---|" * 7)
+    for learner in (RCDPerceptron(), C45Tree()):
+        AdaBoostClassifier(learner, 2, random_state=0).fit([[0.0], [1.0], [0.5]] * 5, [0, 1, 1] * 5)
+        for name in PROBLEMS:
+            X, y, X_test, y_test = draw(name, 0, is_scaled=True)
+            times = []
+            for _ in range(REPEATS):
+                start = time.perf_counter()
+                machine = AdaBoostClassifier(learner, ROUNDS_TIMED, random_state=0).fit(X, y)
+                times.append(time.perf_counter() - start)
+            start = time.perf_counter()
+            chosen = AdaBoostClassifierCV(learner, grid, random_state=0).fit(X, y)
+            elapsed, error = time.perf_counter() - start, 1.0 - chosen.score(X_test, y_test)
+            a_round = 1e3 * min(times) / len(machine.estimator_weights_)
+            print(
+                f"| {type(learner).__name__} | {name} | {len(y)} | {a_round:.2f} | {elapsed:.1f} "
+                f"| {chosen.n_estimators_} | {100 * error:.2f} |",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()
