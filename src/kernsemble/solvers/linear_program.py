@@ -24,8 +24,7 @@ What is kept are their duals, over a distribution U of the pairs,
           \min_{U \ge 0, \gamma} \gamma \quad&\text{s.t.}\quad U^\top m_t \le \gamma ,\;
           \textstyle\sum_j U_j = 1 ,\; \textstyle\sum_{j \in i} U_j \le c_i ,
 
-where a hypothesis is a row. The basis has as many rows as there are hypotheses (and, with more
-than two classes, examples), it stays dual feasible when hypotheses are added and when C
+where a hypothesis is a row. The basis stays dual feasible when hypotheses are added and when C
 changes, and the dual simplex goes on from it; the multipliers of its rows are the weights.
 Without limits, C = ∞, the first problem is the second: :math:`w/\rho` with objective
 :math:`1/\rho`, if :math:`\rho > 0`.
@@ -94,9 +93,8 @@ class Master:
 
     Notes
     -----
-    A step of the simplex costs :math:`O(T\,P)` for T hypotheses and P pairs. With one pair a row
-    the `DualSimplex` for dense programs takes it, and HiGHS where that fails; with several pairs
-    it is HiGHS. Three bytes an entry are kept and some 130 by HiGHS: over half a gigabyte for 450
+    With one pair a row steps are those of `DualSimplex`, of HiGHS where that fails and with several
+    pairs a row. Three bytes an entry are kept, and some 130 by HiGHS: over half a gigabyte for 450
     hypotheses on 10,000 rows.
     """
 
@@ -173,7 +171,7 @@ class Master:
         """Yield the live program, then new ones: the rows may be at fault, not only the basis."""
         if self._program is not None:
             yield self._program
-        if len(self.rows) == len(self.upper):
+        if np.array_equal(self.rows, np.arange(len(self.upper))):
             yield _DenseProgram(self.upper, self.rows, self.maximises_margin)
         yield _HighsProgram(self.upper, self.rows, self.maximises_margin)
 
@@ -223,14 +221,13 @@ class Master:
     def _within_limits(self, U: FloatArray) -> FloatArray:
         """Return U without what rounding adds to the limits, so that bounds can rest on it."""
         sums = np.bincount(self.rows, U, minlength=len(self.upper))
-        over = sums > self.upper
-        factor = np.ones(len(sums))
+        over, factor = sums > self.upper, np.ones(len(sums))
         factor[over] = self.upper[over] / sums[over]
         return U * factor[self.rows]
 
 
 class _Program(Protocol):
-    """A program in U/s, where s is the size of the limits, that lives on."""
+    """A live program in U/s, where s is the size of the limits."""
 
     def limit(self, upper: FloatArray) -> None:
         """Set the limits and the unit s."""
@@ -244,12 +241,11 @@ class _DenseProgram:
 
     def __init__(self, upper: FloatArray, rows: IntArray, maximises_margin: bool) -> None:
         self.n, self.maximises_margin, self.n_sent = len(rows), maximises_margin, 0
-        cost, lower = np.ones(self.n), np.zeros(self.n)
+        ones, zeros = np.ones(self.n), np.zeros(self.n)
+        self.simplex = DualSimplex(ones, zeros)
         if maximises_margin:
-            cost, lower = np.append(0.0 * cost, -1.0), np.append(lower, -np.inf)
-        self.simplex = DualSimplex(cost, lower)
-        if maximises_margin:
-            self.simplex.append(np.append(np.ones(self.n), 0.0)[None], 0.0, as_equations=True)
+            self.simplex = DualSimplex(np.append(zeros, -1.0), np.append(zeros, -np.inf))
+            self.simplex.append(np.append(ones, 0.0)[None], 0.0, as_equations=True)
         self.limit(upper)
 
     def limit(self, upper: FloatArray) -> None:

@@ -3,10 +3,13 @@
 import numpy as np
 
 from kernsemble._typing import Array, FloatArray, IntArray
-from kernsemble.solvers.dual_simplex.steps import solve
+from kernsemble.solvers.dual_simplex.steps import SOLVED, STALLED, solve
 from kernsemble.solvers.dual_simplex.tableau import UNKNOWN, Tableau
 
 FIRST_ROOM = 64  # rows; it is doubled when it is full
+PATIENCE = 20  # steps without length, after which ties are broken
+NO_END = 10**9
+LEAST_DISTANCE = 1e-8  # of reduced costs from zero when they are
 
 
 class DualSimplex:
@@ -43,12 +46,18 @@ class DualSimplex:
 
     def __init__(self, cost: FloatArray, lower: FloatArray) -> None:
         self._tableau = Tableau.of(cost, lower)
+        self._rng = np.random.default_rng(0)
         self.n_steps = 0
 
     @property
     def n_rows(self) -> int:
         """How many rows there are."""
         return int(self._tableau.sizes[0])
+
+    @property
+    def n_equations(self) -> int:
+        """How many rows hold with equality in the basis: the size k of the matrix inverted."""
+        return int(self._tableau.sizes[1])
 
     @property
     def x(self) -> FloatArray:
@@ -92,10 +101,34 @@ class DualSimplex:
         tableau.edges[:] = UNKNOWN
 
     def solve(self) -> bool:
-        """Go on from the last basis; tell whether the optimum was found, within rounding."""
-        most = 500 + 5 * (self.n_rows + len(self._tableau.cost))
+        """Go on from the last basis; tell whether the optimum was found, within rounding.
+
+        Where ties of reduced costs leave the steps without length, the costs are changed by a
+        little, so that there are none, and restored in the end.
+        """
         try:
-            is_solved, self.n_steps = solve(self._tableau, most)
+            status, self.n_steps = self._go_on(PATIENCE)
+            if status == STALLED:
+                status = self._go_on_without_ties()
         except np.linalg.LinAlgError:
             return False
-        return is_solved
+        return status == SOLVED
+
+    def _go_on(self, patience: int) -> tuple[int, int]:
+        most = 500 + 5 * (self.n_rows + len(self._tableau.cost))
+        return solve(self._tableau, most, min(patience, most))
+
+    def _go_on_without_ties(self) -> int:
+        tableau, size, n = self._tableau, self.n_equations, len(self._tableau.cost)
+        cost = tableau.cost.copy()
+        by_rows, by_columns = LEAST_DISTANCE * (1.0 + self._rng.random((2, max(size, n))))
+        tableau.cost[:] += by_rows[:size] @ tableau.A[tableau.rows[:size]]
+        signs = np.where(tableau.is_upper[:n], 1.0, -1.0)
+        tableau.cost[:] += np.where(tableau.is_basic[:n], 0.0, signs * by_columns[:n])
+        status, n_more = self._go_on(NO_END)
+        self.n_steps += n_more
+        tableau.cost[:] = cost
+        if status == SOLVED:
+            status, n_more = self._go_on(NO_END)
+            self.n_steps += n_more
+        return status

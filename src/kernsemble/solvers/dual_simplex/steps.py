@@ -10,9 +10,8 @@ enters and leaves, the inverse changes by a matrix of rank one,
 .. math:: K^{-1} \leftarrow K^{-1} - v \rho / \alpha_q ,
 
 where v is the column of the variable q that enters. A slack that leaves adds the column
-:math:`-v/\alpha_q` to it, or puts it in the place of a slack that enters; a column that enters has
-the row :math:`\rho/\alpha_q` likewise, and where the two are new their crossing is
-:math:`1/\alpha_q`.
+:math:`-v/\alpha_q`, in the place of a slack that enters if there is one; a column that enters adds
+the row :math:`\rho/\alpha_q` likewise, and the two cross in :math:`1/\alpha_q`.
 """
 
 import numpy as np
@@ -21,30 +20,35 @@ from kernsemble._jit import jit_sums
 from kernsemble._typing import Array, FloatArray
 from kernsemble.solvers.dual_simplex.tableau import UNKNOWN, Tableau
 
-TOLERANCE = 1e-9  # of bounds and reduced costs
+OUT_OF_BOUNDS = 1e-9  # what is not, within rounding
+TIE = 1e-11  # of reduced costs
 SMALLEST_PIVOT = 1e-7
 DISAGREEMENT = 1e-7  # of a pivot in its row and in its column, at which the inverse is made anew
 WORST_RESIDUAL = 1e-10  # of the equations of a basis, after a step of refinement
 WORST_SIGN = 1e-7  # what rounding may leave of a reduced cost of the wrong sign
 STEPS_AN_INVERSE = 200  # after which it is made anew
-STEPS_TO_STALL = 50  # without length, after which the choice of steps is shaken
-GOLDEN = 0.6180339887498949
 LEAST_EDGE = 1e-4
 NONE = -1
+SOLVED, STALLED, FAILED = range(3)
 
 
 @jit_sums
-def solve(tableau: Tableau, most: int) -> tuple[bool, int]:
-    """Go on to the optimum; return whether it is one within rounding, and the number of steps."""
+def solve(tableau: Tableau, most: int, patience: int) -> tuple[int, int]:
+    """Go on to the optimum; return a status and the number of steps.
+
+    There are at most so many steps, and so many without length one after another.
+    """
     is_exact = _refresh(tableau) or _renew(tableau)
     for variable in range(len(tableau.cost) + tableau.sizes[0]):
         if tableau.is_basic[variable] and tableau.edges[variable] == UNKNOWN:
             tableau.edges[variable] = _rho_of(tableau, variable)
     n_since, n_stalled, is_fresh = 0, 0, True
     for n_steps in range(most):
-        leaving = _leaving(tableau, n_stalled)
+        leaving = _leaving(tableau)
         if leaving == NONE and is_fresh:
-            return is_exact and _has_signs(tableau), n_steps
+            return (SOLVED if is_exact and _has_signs(tableau) else FAILED), n_steps
+        if n_stalled > patience:
+            return STALLED, n_steps
         if leaving == NONE and _refresh(tableau):
             is_exact = is_fresh = True
             continue
@@ -52,22 +56,22 @@ def solve(tableau: Tableau, most: int) -> tuple[bool, int]:
             n_since, is_fresh, is_exact = 0, True, _renew(tableau)
             continue
         edge = _row_of(tableau, leaving)
-        value, lower = tableau.values[leaving], tableau.lower[leaving]
-        bound = lower if value < lower else tableau.upper[leaving]
+        value, bound = tableau.values[leaving], tableau.lower[leaving]
+        bound = bound if value < bound else tableau.upper[leaving]
         entering = _entering(tableau, bound - value)
         if entering == NONE or not _column_of(tableau, leaving, entering):
             if n_since == 0:
-                return False, n_steps
+                return FAILED, n_steps
             n_since = STEPS_AN_INVERSE
             continue
-        is_short = _move_costs(tableau, leaving, entering)
-        n_stalled = n_stalled + 1 if is_short else 0
+        has_length = _move_costs(tableau, leaving, entering)
+        n_stalled = 0 if has_length else n_stalled + 1
         _flip(tableau)
         _change_inverse(tableau, entering)
         _move_values(tableau, leaving, entering, bound, edge)
         _exchange(tableau, leaving, entering)
         n_since, is_fresh = n_since + 1, False
-    return False, most
+    return FAILED, most
 
 
 @jit_sums
@@ -100,7 +104,7 @@ def _refresh(tableau: Tableau) -> bool:
     worst = _refresh_costs(tableau)
     for j in range(n):
         if not tableau.is_basic[j]:
-            if abs(tableau.reduced[j]) > TOLERANCE:
+            if abs(tableau.reduced[j]) > TIE:
                 tableau.is_upper[j] = tableau.reduced[j] > 0.0
             values[j] = tableau.upper[j] if tableau.is_upper[j] else tableau.lower[j]
     for _ in range(2):
@@ -153,19 +157,14 @@ def _add_times(total: FloatArray, factor: float, a: Array) -> None:
 
 
 @jit_sums
-def _leaving(tableau: Tableau, n_stalled: int) -> int:
-    """Return the basic variable out of bounds with the steepest edge.
-
-    Where steps have been without length for long, edges are measured in units that are others in
-    each step, so that no cycle lasts.
-    """
-    best, found, shaking = 0.0, NONE, GOLDEN * max(n_stalled - STEPS_TO_STALL, 0)
+def _leaving(tableau: Tableau) -> int:
+    """Return the basic variable out of bounds with the steepest edge."""
+    best, found = 0.0, NONE
     for variable in range(len(tableau.cost) + tableau.sizes[0]):
         value = tableau.values[variable]
         out = max(tableau.lower[variable] - value, value - tableau.upper[variable])
-        if tableau.is_basic[variable] and out > TOLERANCE:
+        if tableau.is_basic[variable] and out > OUT_OF_BOUNDS:
             gain = out * out / tableau.edges[variable]
-            gain *= 0.1 + (shaking * (variable + 1)) % 1.0
             if gain > best:
                 best, found = gain, variable
     return found
@@ -205,8 +204,8 @@ def _row_of(tableau: Tableau, leaving: int) -> float:
 def _entering(tableau: Tableau, distance: float) -> int:
     """Return the variable that ends the longest step; of several, that of the largest entry.
 
-    The dual objective rises with the distance of the leaving variable to its bound, less what the
-    flips of bounds on the way bring it back.
+    The slope of the dual objective is the distance of the leaving variable to its bound, less what
+    the flips of bounds on the way bring it back.
     """
     sign = 1.0 if distance > 0.0 else -1.0
     n_found = 0
@@ -216,9 +215,8 @@ def _entering(tableau: Tableau, distance: float) -> int:
             continue
         upwards = -1.0 if tableau.is_upper[variable] else 1.0
         weight = -sign * upwards * tableau.alpha[variable]
-        if weight > TOLERANCE:
-            cost = max(-upwards * tableau.reduced[variable], 0.0)
-            tableau.breakpoints[n_found] = cost / weight
+        if weight > TIE:
+            tableau.breakpoints[n_found] = max(-upwards * tableau.reduced[variable], 0.0) / weight
             tableau.slopes[n_found] = weight * extent
             tableau.candidates[n_found] = variable
             n_found += 1
@@ -226,7 +224,7 @@ def _entering(tableau: Tableau, distance: float) -> int:
     best, found = 0.0, NONE
     for place in range(n_found):
         weight = abs(tableau.alpha[tableau.candidates[place]])
-        if weight > best and abs(tableau.breakpoints[place] - last) * weight <= TOLERANCE:
+        if weight > best and abs(tableau.breakpoints[place] - last) * weight <= TIE:
             best, found = weight, tableau.candidates[place]
     return found
 
@@ -257,7 +255,7 @@ def _last_breakpoint(tableau: Tableau, n_found: int, slope: float) -> float:
             return middle
         else:
             slope, first = slope - used, above
-    return middle if slope <= TOLERANCE else np.inf
+    return middle if slope <= OUT_OF_BOUNDS else np.inf
 
 
 @jit_sums
@@ -286,21 +284,21 @@ def _column_of(tableau: Tableau, leaving: int, entering: int) -> bool:
         pivot = 1.0 * row[entering] if entering < n else 0.0
         for i in range(size):
             pivot -= row[tableau.columns[i]] * v[i]
-    expected = tableau.alpha[entering]
-    is_same = abs(pivot - expected) <= DISAGREEMENT * abs(expected)
-    return bool(is_same and abs(expected) >= SMALLEST_PIVOT)
+    size_of_pivot = abs(tableau.alpha[entering])
+    apart = abs(pivot - tableau.alpha[entering])
+    return bool(size_of_pivot >= SMALLEST_PIVOT and apart <= DISAGREEMENT * size_of_pivot)
 
 
 @jit_sums
 def _move_costs(tableau: Tableau, leaving: int, entering: int) -> bool:
-    """Make the reduced cost of the entering variable zero; tell whether it was."""
+    """Make the reduced cost of the entering variable zero; tell whether it was not."""
     reduced = tableau.reduced
     step = reduced[entering] / tableau.alpha[entering]
     for variable in range(len(tableau.cost) + tableau.sizes[0]):
         if not tableau.is_basic[variable]:
             reduced[variable] -= step * tableau.alpha[variable]
     reduced[entering], reduced[leaving] = 0.0, -step
-    return bool(abs(step) <= TOLERANCE)
+    return bool(abs(step) > TIE)
 
 
 @jit_sums
@@ -312,7 +310,7 @@ def _flip(tableau: Tableau) -> None:
     by_rows[:] = 0.0
     for j in range(n):
         cost, is_upper = tableau.reduced[j], tableau.is_upper[j]
-        if tableau.is_basic[j] or not ((cost < -TOLERANCE) if is_upper else (cost > TOLERANCE)):
+        if tableau.is_basic[j] or not ((cost < -TIE) if is_upper else (cost > TIE)):
             continue
         to = tableau.lower[j] if is_upper else tableau.upper[j]
         _add_times(by_rows, to - values[j], tableau.A_transposed[j, :n_rows])
