@@ -6,10 +6,12 @@ side by side:
 - AdaBoost on stumps against scikit-learn's on trees of depth one, its default;
 - LPBoost on stumps to the optimum over all of them, on one live linear program, against building
   the program anew in each round for `scipy.optimize.linprog` (the same stump search, the same end);
+- the linear programs of LPBoost on trees, perceptrons and stumps, one hypothesis after another, by
+  the dense dual simplex method and by HiGHS, in time of the processor;
 - a single fit of each learner, against scikit-learn's nearest.
 
 Run from the repository: ``.venv/bin/python benchmarks/bench_boosting.py [--parts adaboost lpboost
-learners]``.
+programs learners]``.
 """
 
 import argparse
@@ -30,7 +32,9 @@ from kernsemble.boosting import AdaBoostClassifier, LPBoostClassifier
 from kernsemble.boosting.program import Program
 from kernsemble.datasets import make_threenorm
 from kernsemble.learners import C45Tree, DecisionStump, RCDPerceptron
-from kernsemble.learners.search import Cases
+from kernsemble.learners.search import Cases, search_for
+from kernsemble.solvers.column_generation import generate_columns
+from kernsemble.solvers.linear_program import Form, _DenseProgram, _HighsProgram
 
 
 def seconds(machine: Any, X: np.ndarray, y: np.ndarray, repeats: int = 3) -> float:
@@ -108,6 +112,67 @@ def lpboost() -> None:
         )
 
 
+def hypotheses(
+    n: int, learner: Any, C: float, max_columns: int
+) -> tuple[list[np.ndarray], np.ndarray]:
+    """Return the columns that LPBoost on threenorm asks for, one a round, and the limits."""
+    X, y = make_threenorm(n, random_state=0)
+    cases = Cases(X, np.intp(y > 0), np.array([-1, 1]), n)
+    program = Program(cases, np.ones(n), search_for(learner, cases, np.random.RandomState(0)))
+    master = program.master(Form.SOFT, C)
+    found = {}
+
+    def price(U: np.ndarray) -> list[tuple[Any, np.ndarray]]:
+        ((name, column),) = program.price(U)
+        found.setdefault(column.tobytes(), column)
+        return [(name, column)]
+
+    generate_columns(master, price, tol=1e-6, max_columns=max_columns)
+    return list(found.values())[: master.n_columns], master.upper
+
+
+def programs() -> None:
+    """Give the same hypotheses, one after another, to both solvers of linear programs."""
+    print(
+        "\n| LPBoost on | rows | C | columns | equations | ms a round, last fifth | HiGHS | ratio "
+        "| steps a round | HiGHS | µs a step | all rounds, s | HiGHS | objectives apart |\n|"
+        + "---|"
+        * 14
+    )
+    for name, learner, n, C, most in (
+        ("C4.5 trees", C45Tree(), 300, 8.0, 300),
+        ("C4.5 trees", C45Tree(), 300, 8.0, 1000),
+        ("C4.5 trees", C45Tree(), 300, 0.125, 300),
+        ("perceptrons", RCDPerceptron(), 300, 8.0, 300),
+        ("perceptrons", RCDPerceptron(), 300, 8.0, 1000),
+        ("perceptrons", RCDPerceptron(), 300, 0.125, 300),
+        ("stumps", DecisionStump(), 600, 1.0, 1000),
+        ("stumps", DecisionStump(), 3000, 50 / 3000, 1000),
+    ):
+        columns, upper = hypotheses(n, learner, C, most)
+        solvers = [kind(upper, np.arange(n), False) for kind in (_DenseProgram, _HighsProgram)]
+        times, steps, apart = np.empty((len(columns), 2)), np.empty((len(columns), 2)), 0.0
+        for number in range(len(columns)):
+            objectives = []
+            for place, solver in enumerate(solvers):
+                start = time.thread_time()
+                found = solver.solve(columns[: number + 1])
+                times[number, place] = time.thread_time() - start
+                objectives.append(found[1].sum())
+            steps[number, 0] = solvers[0].simplex.n_steps
+            steps[number, 1] = solvers[1].model.getInfo().simplex_iteration_count
+            apart = max(apart, abs(objectives[0] / objectives[1] - 1.0))
+        last = slice(-(len(columns) // 5), None)
+        (ours, theirs), (ours_steps, their_steps) = times[last].mean(0), steps[last].mean(0)
+        print(
+            f"| {name} | {n} | {C:.3g} | {len(columns)} | {solvers[0].simplex.n_equations} "
+            f"| {1e3 * ours:.2f} | {1e3 * theirs:.1f} | {theirs / ours:.0f} | {ours_steps:.0f} "
+            f"| {their_steps:.0f} | {1e6 * ours / ours_steps:.0f} | {times[:, 0].sum():.2f} "
+            f"| {times[:, 1].sum():.1f} | {apart:.0e} |",
+            flush=True,
+        )
+
+
 def learners() -> None:
     """Time single fits of the learners at three sizes."""
     pairs = {
@@ -127,7 +192,7 @@ def learners() -> None:
         print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
 
 
-PARTS = {"adaboost": adaboost, "lpboost": lpboost, "learners": learners}
+PARTS = {"adaboost": adaboost, "lpboost": lpboost, "programs": programs, "learners": learners}
 
 
 def main() -> None:

@@ -9,7 +9,7 @@ from scipy.optimize import linprog
 
 from kernsemble.datasets import make_threenorm
 from kernsemble.solvers.column_generation import Ending, generate_columns, generate_path
-from kernsemble.solvers.linear_program import Form, Master, _Program
+from kernsemble.solvers.linear_program import Form, Master, _DenseProgram, _HighsProgram
 
 N_ROWS = 40
 PENALTIES = [2.0**-17, 0.03, 0.1, 1.0, 8.0, 1e6]
@@ -313,34 +313,41 @@ def test_an_interrupted_base_learner_leaves_the_solution_before():
         asked = []
         found = generate_columns(master_of(TWO, form, 0.5), price)
         assert found.status is Ending.INTERRUPTED
-        assert found.lower <= TWO.optimum(limits(TWO, form, 0.5), form) <= found.upper
+        optimum = TWO.optimum(limits(TWO, form, 0.5), form)
+        assert found.lower - 1e-12 <= optimum <= found.upper + 1e-12
+
+
+@pytest.fixture
+def without_dense(monkeypatch):
+    """A dense solver that always fails, so that HiGHS takes over."""
+    monkeypatch.setattr(_DenseProgram, "solve", lambda self, columns: None)
 
 
 @pytest.mark.parametrize("n_failures", [1, 2, 3])
 def test_a_failed_solution_is_tried_again_without_the_basis_and_from_scratch(
-    n_failures, monkeypatch
+    n_failures, monkeypatch, without_dense
 ):
-    run, runs = _Program._run, []
+    run, runs = _HighsProgram._run, []
 
     def fail_for_a_while(self):
         runs.append(run(self))
         return runs[-1] and not 5 <= len(runs) < 5 + n_failures
 
-    monkeypatch.setattr(_Program, "_run", fail_for_a_while)
+    monkeypatch.setattr(_HighsProgram, "_run", fail_for_a_while)
     found = generate_columns(Master(np.ones(TWO.n_rows)), TWO, tol=1e-8)
     expected = TWO.optimum(np.ones(TWO.n_rows), Form.SOFT)
     assert found.status is Ending.OPTIMAL
     assert found.objective == pytest.approx(expected, rel=1e-7)
 
 
-def test_a_program_that_stays_unsolved_is_called_so(monkeypatch):
-    run, runs = _Program._run, []
+def test_a_program_that_stays_unsolved_is_called_so(monkeypatch, without_dense):
+    run, runs = _HighsProgram._run, []
 
     def fail_in_the_end(self):
         runs.append(run(self))
         return len(runs) < 5
 
-    monkeypatch.setattr(_Program, "_run", fail_in_the_end)
+    monkeypatch.setattr(_HighsProgram, "_run", fail_in_the_end)
     found = generate_columns(Master(np.ones(TWO.n_rows)), TWO)
     assert found.status is Ending.FAILED
     assert found.lower <= TWO.optimum(np.ones(TWO.n_rows), Form.SOFT) <= found.upper
@@ -379,13 +386,13 @@ def test_large_penalties_of_inseparable_rows_are_solved_within_rounding(C):
 
 
 def test_a_level_that_is_missed_by_rounding_ends_the_search(monkeypatch):
-    solve = _Program.solve
+    solve = _DenseProgram.solve
 
     def inexact(self, columns):
         weights, U, level = solve(self, columns)
         return weights, (1.0 + 1e-6) * U, level
 
-    monkeypatch.setattr(_Program, "solve", inexact)
+    monkeypatch.setattr(_DenseProgram, "solve", inexact)
     upper = np.full(TWO.n_rows, 100.0)  # which no U attains
     found = generate_columns(Master(upper), TWO, tol=1e-9)
     assert found.status is Ending.NO_NEW_COLUMN

@@ -24,26 +24,28 @@ What is kept are their duals, over a distribution U of the pairs,
           \min_{U \ge 0, \gamma} \gamma \quad&\text{s.t.}\quad U^\top m_t \le \gamma ,\;
           \textstyle\sum_j U_j = 1 ,\; \textstyle\sum_{j \in i} U_j \le c_i ,
 
-where a hypothesis is a row. The basis has as many rows as there are hypotheses (and, with more
-than two classes, examples), it stays dual feasible when hypotheses are added and when C
+where a hypothesis is a row. The basis stays dual feasible when hypotheses are added and when C
 changes, and the dual simplex goes on from it; the multipliers of its rows are the weights.
 Without limits, C = ∞, the first problem is the second: :math:`w/\rho` with objective
 :math:`1/\rho`, if :math:`\rho > 0`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
 from kernsemble._memory import physical_memory
 from kernsemble._typing import Array, BoolArray, FloatArray, IntArray
+from kernsemble.solvers.dual_simplex import DualSimplex
 
 FEASIBILITY = 1e-9  # of the rows and multipliers, where U is measured in units of its limit
 BYTES_AN_ENTRY = 130  # of the model, as measured
 ROUNDING = 1e-9  # by which limits that sum to one may miss it
+
+Found: TypeAlias = tuple[FloatArray, FloatArray, float]  # weights, U and level
 
 
 class Form(Enum):
@@ -91,8 +93,9 @@ class Master:
 
     Notes
     -----
-    A step of the simplex costs :math:`O(T\,P)` for T hypotheses and P pairs. A byte an entry is
-    kept here and some 130 by HiGHS: over half a gigabyte for 450 hypotheses on 10,000 rows.
+    With one pair a row steps are those of `DualSimplex`, of HiGHS where that fails and with several
+    pairs a row. Three bytes an entry are kept, and some 130 by HiGHS: over half a gigabyte for 450
+    hypotheses on 10,000 rows.
     """
 
     def __init__(
@@ -102,6 +105,7 @@ class Master:
         self.form = form
         self.is_hard = False  # whether the limits are infinite
         self._hypotheses: dict[bytes, Any] = {}  # by their columns
+        self._columns: list[Array] = []
         self._program: _Program | None = None
         self.limit(upper)
 
@@ -148,22 +152,30 @@ class Master:
         if key in self._hypotheses:
             return False
         self._hypotheses[key] = hypothesis
+        self._columns.append(np.frombuffer(key, dtype=np.int8))
         return True
 
     def solve(self) -> MasterSolution | None:
-        """Return the optimum over the hypotheses present, None if HiGHS finds none."""
+        """Return the optimum over the hypotheses present, None if there is none within rounding."""
         if not self._hypotheses:
             return self.without_hypotheses()
-        if self._program is None:
-            self._program = _Program(self.upper, self.rows, self.maximises_margin)
-        found = self._program.solve(self._columns())
-        if found is None:  # the rows may be at fault, not only the basis
-            self._program = _Program(self.upper, self.rows, self.maximises_margin)
-            found = self._program.solve(self._columns())
-        if found is None:
-            self._program = None
-            return None
-        weights, U, level = found
+        for program in self._programs():
+            found = program.solve(self._columns)
+            if found is not None:
+                self._program = program
+                return self._solution(*found)
+        self._program = None
+        return None
+
+    def _programs(self) -> Iterator["_Program"]:
+        """Yield the live program, then new ones: the rows may be at fault, not only the basis."""
+        if self._program is not None:
+            yield self._program
+        if np.array_equal(self.rows, np.arange(len(self.upper))):
+            yield _DenseProgram(self.upper, self.rows, self.maximises_margin)
+        yield _HighsProgram(self.upper, self.rows, self.maximises_margin)
+
+    def _solution(self, weights: FloatArray, U: FloatArray, level: float) -> MasterSolution:
         U = self._within_limits(U)
         if not self.maximises_margin:
             return MasterSolution(weights, U, 1.0, float(U.sum()))
@@ -180,7 +192,7 @@ class Master:
     def margins(self, weights: FloatArray) -> FloatArray:
         r"""Return :math:`\sum_t w_t m_t[j]` for the first hypotheses, as many as weights."""
         margins = np.zeros(len(self.rows))
-        for weight, column in zip(weights, self._columns(), strict=False):
+        for weight, column in zip(weights, self._columns, strict=False):
             if weight != 0.0:
                 margins += weight * column
         return margins
@@ -206,20 +218,65 @@ class Master:
         loss = float(self.upper @ np.maximum(level - least, 0.0))
         return level - loss if self.maximises_margin else float(weights.sum()) + loss
 
-    def _columns(self) -> list[Array]:
-        return [np.frombuffer(key, dtype=np.int8) for key in self._hypotheses]
-
     def _within_limits(self, U: FloatArray) -> FloatArray:
         """Return U without what rounding adds to the limits, so that bounds can rest on it."""
         sums = np.bincount(self.rows, U, minlength=len(self.upper))
-        over = sums > self.upper
-        factor = np.ones(len(sums))
+        over, factor = sums > self.upper, np.ones(len(sums))
         factor[over] = self.upper[over] / sums[over]
         return U * factor[self.rows]
 
 
-class _Program:
-    """A model of HiGHS in U/s, where s is the size of the limits."""
+class _Program(Protocol):
+    """A live program in U/s, where s is the size of the limits."""
+
+    def limit(self, upper: FloatArray) -> None:
+        """Set the limits and the unit s."""
+
+    def solve(self, columns: Sequence[Array]) -> Found | None:
+        """Return the optimum over columns, the first of which are known, None if there is none."""
+
+
+class _DenseProgram:
+    """One pair a row: hypotheses are rows of the dense dual simplex, after that of the sum of U."""
+
+    def __init__(self, upper: FloatArray, rows: IntArray, maximises_margin: bool) -> None:
+        self.n, self.maximises_margin, self.n_sent = len(rows), maximises_margin, 0
+        ones, zeros = np.ones(self.n), np.zeros(self.n)
+        self.simplex = DualSimplex(ones, zeros)
+        if maximises_margin:
+            self.simplex = DualSimplex(np.append(zeros, -1.0), np.append(zeros, -np.inf))
+            self.simplex.append(np.append(ones, 0.0)[None], 0.0, as_equations=True)
+        self.limit(upper)
+
+    def limit(self, upper: FloatArray) -> None:
+        """Set the limits and the unit; where there are none, one that is above the sum of U."""
+        self.unit, self.level = _unit_and_level(upper, self.maximises_margin)
+        self.first = int(np.argmax(upper))
+        bound = np.where(np.isinf(upper), 2.0, upper) / self.unit
+        right = np.full(self.simplex.n_rows, self.level)
+        if self.maximises_margin:
+            bound, right[0] = np.append(bound, np.inf), 1.0 / self.unit
+        self.simplex.bound(bound, right)
+
+    def solve(self, columns: Sequence[Array]) -> Found | None:
+        """Return weights, U and level, from the last basis on."""
+        new = np.array(columns[self.n_sent :], dtype=np.int8).reshape(-1, self.n)
+        if self.maximises_margin:
+            new = np.pad(new, ((0, 0), (0, 1)), constant_values=-1)
+        self.simplex.append(new, self.level)
+        if self.maximises_margin and self.n_sent == 0:
+            self.simplex.begin(np.array([0, 1]), np.array([self.n, self.first]))
+        self.n_sent = len(columns)
+        if not self.simplex.solve():
+            return None
+        x, weights = self.unit * self.simplex.x, np.maximum(self.simplex.multipliers, 0.0)
+        if not self.maximises_margin:
+            return weights, x, 1.0
+        return weights[1:], x[:-1], float(x[-1])
+
+
+class _HighsProgram:
+    """A model of HiGHS."""
 
     def __init__(self, upper: FloatArray, rows: IntArray, maximises_margin: bool) -> None:
         self.rows, self.maximises_margin = rows, maximises_margin
@@ -245,14 +302,9 @@ class _Program:
         self.limit(upper)
 
     def limit(self, upper: FloatArray) -> None:
-        """Set the limits and the unit, a power of two, so that nothing is rounded.
-
-        Above C = 1 it is the root of C: neither the limit nor the level is far from one.
-        """
+        """Set the limits, of pairs and of sums."""
         n = len(self.rows)
-        largest = 1.0 / n if self.maximises_margin else float(upper.max())
-        largest = min(largest, largest**0.5)
-        self.unit = unit = 2.0 ** np.ceil(np.log2(largest)) if largest > 0.0 else 1.0
+        self.unit, self.level = unit, level = _unit_and_level(upper, self.maximises_margin)
         bound = np.minimum(upper / unit, self.infinity)
         self.model.changeColsBounds(n, np.arange(n, dtype=np.int32), np.zeros(n), bound[self.rows])
         if self.maximises_margin:
@@ -261,12 +313,9 @@ class _Program:
             for row, value in enumerate(bound[self.is_shared], self.n_before - self.n_sums):
                 self.model.changeRowBounds(row, -self.infinity, value)
         for row in range(self.n_before, self.n_before + self.n_sent):
-            self.model.changeRowBounds(row, -self.infinity, self._level())
+            self.model.changeRowBounds(row, -self.infinity, level)
 
-    def _level(self) -> float:
-        return 0.0 if self.maximises_margin else 1.0 / self.unit
-
-    def solve(self, columns: Sequence[Array]) -> tuple[FloatArray, FloatArray, float] | None:
+    def solve(self, columns: Sequence[Array]) -> Found | None:
         """Return weights, U and level; go on from the last basis, and without it if that fails."""
         self._send(columns[self.n_sent :])
         if not self._run():
@@ -294,7 +343,7 @@ class _Program:
         if self.maximises_margin:
             places = [np.append(place, len(self.rows)) for place in places]
             values = [np.append(value, -1) for value in values]
-        self._add_rows(places, values, self._level())
+        self._add_rows(places, values, self.level)
         self.n_sent += len(columns)
 
     def _add_rows(self, places: Sequence[Array], values: Sequence[Array], upper: float) -> None:
@@ -308,6 +357,17 @@ class _Program:
             np.concatenate(places).astype(np.int32),
             np.concatenate(values).astype(np.float64),
         )
+
+
+def _unit_and_level(upper: FloatArray, maximises_margin: bool) -> tuple[float, float]:
+    """Return the unit of U, a power of two, so that nothing is rounded, and the level in it.
+
+    Above C = 1 it is the root of C: neither the limit nor the level is far from one.
+    """
+    largest = 1.0 / len(upper) if maximises_margin else float(upper.max())
+    largest = min(largest, largest**0.5)
+    unit = float(2.0 ** np.ceil(np.log2(largest))) if largest > 0.0 else 1.0
+    return unit, 0.0 if maximises_margin else 1.0 / unit
 
 
 def _new_model() -> tuple[Any, float]:

@@ -1,0 +1,134 @@
+"""A dense linear program that lives on while rows are added and bounds change."""
+
+import numpy as np
+
+from kernsemble._typing import Array, FloatArray, IntArray
+from kernsemble.solvers.dual_simplex.steps import SOLVED, STALLED, solve
+from kernsemble.solvers.dual_simplex.tableau import UNKNOWN, Tableau
+
+FIRST_ROOM = 64  # rows; it is doubled when it is full
+PATIENCE = 20  # steps without length, after which ties are broken
+NO_END = 10**9
+LEAST_DISTANCE = 1e-8  # of reduced costs from zero when they are
+
+
+class DualSimplex:
+    r"""A dense linear program of few rows, whose entries are small integers.
+
+    .. math:: \max_x\; c^\top x \quad\text{s.t.}\quad a_t^\top x \le b_t ,\; l \le x \le u
+
+    A basis is dual feasible if the multipliers of the rows are not negative and the other
+    variables are at the bounds that the signs of their reduced costs ask for. New rows, whose
+    slacks are basic, and other bounds leave it so.
+
+    Parameters
+    ----------
+    cost : array of shape (n_columns,)
+        c.
+    lower : array of shape (n_columns,)
+        l; minus infinity for columns without bounds, which have to be in the basis from the
+        beginning.
+
+    Attributes
+    ----------
+    n_steps : int
+        How many steps the last solution took.
+
+    Notes
+    -----
+    The variable that leaves the basis is the one with the steepest edge, the one that enters ends
+    the longest step over bounds that flip. Only the rows R that hold with equality, k of T, are in
+    the matrix that is inverted, and a step on N columns costs :math:`O(k^2 + k T + k N)`,
+    without allocation. The inverse is made anew, in :math:`O(k^3)`, after 200 steps or when a pivot
+    or a residual shows that it is inexact. Two bytes are kept for an entry of A and eight for one
+    of the inverse.
+    """
+
+    def __init__(self, cost: FloatArray, lower: FloatArray) -> None:
+        self._tableau = Tableau.of(cost, lower)
+        self._rng = np.random.default_rng(0)
+        self.n_steps = 0
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are."""
+        return int(self._tableau.sizes[0])
+
+    @property
+    def n_equations(self) -> int:
+        """How many rows hold with equality in the basis: the size k of the matrix inverted."""
+        return int(self._tableau.sizes[1])
+
+    @property
+    def x(self) -> FloatArray:
+        """The solution, within its bounds."""
+        tableau, n = self._tableau, len(self._tableau.cost)
+        return np.clip(tableau.values[:n], tableau.lower[:n], tableau.upper[:n])
+
+    @property
+    def multipliers(self) -> FloatArray:
+        """The multipliers of the rows."""
+        n = len(self._tableau.cost)
+        return -self._tableau.reduced[n : n + self.n_rows]
+
+    def bound(self, upper: FloatArray, right: FloatArray) -> None:
+        """Set the upper bounds of the columns, and the right hand sides of all rows."""
+        self._tableau.upper[: len(upper)] = upper
+        self._tableau.right[: self.n_rows] = right
+
+    def append(self, rows: Array, right: float, *, as_equations: bool = False) -> None:
+        """Add rows of integers below 128 in size; equations may not be in the first basis."""
+        n, first = len(self._tableau.cost), self.n_rows
+        end = first + len(rows)
+        if end > len(self._tableau.right):
+            self._tableau = self._tableau.with_room(max(2 * first, end, FIRST_ROOM))
+        tableau = self._tableau
+        tableau.A[first:end] = rows
+        tableau.A_transposed[:, first:end] = np.transpose(rows)
+        tableau.right[first:end] = right
+        tableau.upper[n + first : n + end] = 0.0 if as_equations else np.inf
+        tableau.is_basic[n + first : n + end] = True
+        tableau.edges[n + first : n + end] = UNKNOWN
+        tableau.sizes[0] = end
+
+    def begin(self, rows: IntArray, columns: IntArray) -> None:
+        """Begin with a dual feasible basis of these columns and the slacks of the other rows."""
+        tableau, n = self._tableau, len(self._tableau.cost)
+        size = tableau.sizes[1] = len(rows)
+        tableau.rows[:size], tableau.columns[:size] = rows, columns
+        tableau.places[n + rows] = tableau.places[columns] = np.arange(size)
+        tableau.is_basic[n + rows], tableau.is_basic[columns] = False, True
+        tableau.edges[:] = UNKNOWN
+
+    def solve(self) -> bool:
+        """Go on from the last basis; tell whether the optimum was found, within rounding.
+
+        Where ties of reduced costs leave the steps without length, the costs are changed by a
+        little, so that there are none, and restored in the end.
+        """
+        try:
+            status, self.n_steps = self._go_on(PATIENCE)
+            if status == STALLED:
+                status = self._go_on_without_ties()
+        except np.linalg.LinAlgError:
+            return False
+        return status == SOLVED
+
+    def _go_on(self, patience: int) -> tuple[int, int]:
+        most = 500 + 5 * (self.n_rows + len(self._tableau.cost))
+        return solve(self._tableau, most, min(patience, most))
+
+    def _go_on_without_ties(self) -> int:
+        tableau, size, n = self._tableau, self.n_equations, len(self._tableau.cost)
+        cost = tableau.cost.copy()
+        by_rows, by_columns = LEAST_DISTANCE * (1.0 + self._rng.random((2, max(size, n))))
+        tableau.cost[:] += by_rows[:size] @ tableau.A[tableau.rows[:size]]
+        signs = np.where(tableau.is_upper[:n], 1.0, -1.0)
+        tableau.cost[:] += np.where(tableau.is_basic[:n], 0.0, signs * by_columns[:n])
+        status, n_more = self._go_on(NO_END)
+        self.n_steps += n_more
+        tableau.cost[:] = cost
+        if status == SOLVED:
+            status, n_more = self._go_on(NO_END)
+            self.n_steps += n_more
+        return status

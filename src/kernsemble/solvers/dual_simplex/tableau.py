@@ -1,0 +1,128 @@
+"""The arrays of the dual simplex method."""
+
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from kernsemble._typing import Array, BoolArray, FloatArray, IntArray
+
+UNKNOWN = -1.0  # an edge
+
+
+class Tableau(NamedTuple):
+    r"""A program, a basis, and what follows from it; arrays may have room for more rows.
+
+    Attributes
+    ----------
+    sizes : int array of shape (2,)
+        How many rows there are, and how many of them are in R.
+    A, A_transposed : int8 arrays
+        By rows and by columns.
+    right, cost : arrays
+        b and c.
+    lower, upper : arrays
+        The bounds of all variables.
+    rows, columns : int arrays
+        R and B, in the order of the columns and rows of the inverse.
+    places : int array
+        The places of basic columns in B and of rows in R.
+    is_basic, is_upper : boolean arrays
+        Which variables are basic, and which of the others are at their upper bound.
+    inverse : array
+        :math:`K^{-1}`.
+    values, reduced : arrays
+        Values and reduced costs of all variables; of slacks the multipliers, negated.
+    edges : array
+        Squared norms of the rows of the inverse of the whole basis; -1 where not yet known.
+    rho, alpha, v, tau, side : arrays
+        The row and the column of a step, :math:`K^{-1}\rho`, and a vector over R.
+    by_rows, tau_by_rows : arrays
+        What v and tau are for the slacks.
+    breakpoints, slopes, candidates : arrays
+        Where reduced costs change their signs, by how much that lowers the slope, and whose.
+    """
+
+    sizes: IntArray
+    A: Array
+    A_transposed: Array
+    right: FloatArray
+    cost: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    rows: IntArray
+    columns: IntArray
+    places: IntArray
+    is_basic: BoolArray
+    is_upper: BoolArray
+    inverse: FloatArray
+    values: FloatArray
+    reduced: FloatArray
+    edges: FloatArray
+    rho: FloatArray
+    alpha: FloatArray
+    v: FloatArray
+    tau: FloatArray
+    side: FloatArray
+    by_rows: FloatArray
+    tau_by_rows: FloatArray
+    breakpoints: FloatArray
+    slopes: FloatArray
+    candidates: IntArray
+
+    @classmethod
+    def of(cls, cost: FloatArray, lower: FloatArray) -> Self:
+        """Return a program without rows."""
+        n = len(cost)
+        return cls(
+            sizes=np.zeros(2, dtype=np.int64),
+            A=np.empty((0, n), dtype=np.int8),
+            A_transposed=np.empty((n, 0), dtype=np.int8),
+            right=np.empty(0),
+            cost=np.array(cost, dtype=np.float64),
+            lower=np.array(lower, dtype=np.float64),
+            upper=np.zeros(n),
+            rows=np.empty(0, dtype=np.int64),
+            columns=np.empty(0, dtype=np.int64),
+            places=np.zeros(n, dtype=np.int64),
+            is_basic=np.zeros(n, dtype=bool),
+            is_upper=np.zeros(n, dtype=bool),
+            inverse=np.empty((0, 0)),
+            values=np.zeros(n),
+            reduced=np.zeros(n),
+            edges=np.full(n, UNKNOWN),
+            rho=np.empty(0),
+            alpha=np.empty(n),
+            v=np.empty(0),
+            tau=np.empty(0),
+            side=np.empty(0),
+            by_rows=np.empty(0),
+            tau_by_rows=np.empty(0),
+            breakpoints=np.empty(n),
+            slopes=np.empty(n),
+            candidates=np.empty(n, dtype=np.int64),
+        )
+
+    def with_room(self, n_rows: int) -> Self:
+        """Return it with room for so many rows."""
+        n = len(self.cost)
+        most = min(n_rows, n)
+        shapes: dict[str, tuple[int, ...]] = dict.fromkeys(BY_VARIABLES, (n + n_rows,))
+        shapes |= dict.fromkeys(BY_KERNEL, (most,)) | dict.fromkeys(BY_ROWS, (n_rows,))
+        shapes |= {"A": (n_rows, n), "A_transposed": (n, n_rows), "inverse": (most, most)}
+        return self._replace(
+            **{name: _extended(getattr(self, name), shape) for name, shape in shapes.items()}
+        )
+
+
+BY_VARIABLES = (
+    *("lower", "upper", "places", "is_basic", "is_upper", "values", "reduced", "edges"),
+    *("alpha", "breakpoints", "slopes", "candidates"),
+)
+BY_KERNEL = ("rows", "columns", "rho", "v", "tau", "side")
+BY_ROWS = ("right", "by_rows", "tau_by_rows")
+
+
+def _extended(array: Array, shape: tuple[int, ...]) -> Array:
+    extended: Array = np.zeros(shape, dtype=array.dtype)
+    extended[tuple(slice(length) for length in array.shape)] = array
+    return extended
