@@ -91,8 +91,8 @@ def place(tmp_path, monkeypatch):
     config = CONFIG.replace("tables.table1", "tables.table9").replace('"table1', '"table9')
     (place / "other-2026" / "config.toml").write_text(config)
     monkeypatch.setattr(folders, "PLACES", (tmp_path / "none", place))
-    monkeypatch.setattr(folders, "n_draws", n_draws)
-    monkeypatch.setattr("kernsemble.experiments.paper.n_draws", n_draws)
+    monkeypatch.setattr(folders, "draw", draw)
+    monkeypatch.setattr("kernsemble.experiments.paper.n_draws", lambda name: None)
     monkeypatch.setattr("kernsemble.experiments.paper.compute", computed)
     monkeypatch.setitem(pictures.PICTURES, "curve", curve)
     folders._absence.cache_clear()
@@ -100,7 +100,7 @@ def place(tmp_path, monkeypatch):
     folders._absence.cache_clear()
 
 
-def n_draws(name):
+def draw(name, seed):
     """Tell that a data set is absent."""
     if name == "absent":
         raise DatasetNotFoundError("absent is in none of the sources:\n  1. put it there")

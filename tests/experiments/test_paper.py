@@ -137,7 +137,16 @@ def test_numbers_missed_are_explained_by_a_table_that_meets_them(paper, tmp_path
     assert paper.tally(store).share == 0.5
     text = as_markdown(paper, store)
     assert "Of 2 published numbers 1 (50%) are met or beaten, 1 of them beaten" in text
-    assert "The margin was hard. (table1b: 1 of 1 numbers are met.)" in text
+    assert (
+        "table1, SVM-Stump on ringnorm-n: The margin was hard. (table1b: 1 of 1 numbers are met.)"
+        in text
+    )
+
+
+def test_explanations_that_are_not_tested_yet_say_so(paper, tmp_path):
+    record = Record(Cell("ringnorm-n", "SVM-Stump", 0), {"error": 9.0})
+    text = as_markdown(paper, store_with(tmp_path, record))
+    assert "The margin was hard. (table1b: not computed.)" in text
 
 
 def test_results_are_kept_without_seconds(paper, tmp_path):

@@ -18,7 +18,10 @@ def test_summaries_hold_verdicts_claims_and_what_failed(small):
     assert (summary.n_cells, summary.n_failures, summary.processor) == (12, 1, 12.0)
     assert (summary.n_holding, summary.n_looked_at) == (1, 2)
     assert summary.tally == (2, 1, 1, 1)
-    assert summary.explanations[0][1] == "(table1b: 1 of 1 numbers are met.)"
+    assert summary.explanations[0][1:] == (
+        "bad on ringnorm",
+        "(table1b: 1 of 1 numbers are met.)",
+    )
 
 
 def test_the_page_tells_all_of_it_and_loads_nothing(small):
@@ -45,6 +48,7 @@ def test_the_page_tells_all_of_it_and_loads_nothing(small):
 def test_pages_of_nothing_say_so(small, tmp_path):
     page = reproduction_page([small.paper], Store(tmp_path / "empty.jsonl"))
     assert "None of its tables has been computed" in page
+    assert "numbers are met" not in page
     assert "Not drawn: nothing of it has been computed" in page
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple, Self
 
 from kernsemble.exceptions import DatasetNotFoundError
 from kernsemble.experiments.paper import Paper
-from kernsemble.experiments.problems import n_draws
+from kernsemble.experiments.problems import draw
 from kernsemble.experiments.tables import Figure, Table
 
 HERE = Path(__file__).resolve()
@@ -67,7 +67,7 @@ class Presence(NamedTuple):
 def _absence(data: str, _folder: str | None) -> str | None:
     """Return why a data set is not here, None if it is; looking for it online takes a while."""
     try:
-        n_draws(data)
+        draw(data, 0)
     except DatasetNotFoundError as error:
         return str(error)
     return None

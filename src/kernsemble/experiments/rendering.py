@@ -128,10 +128,17 @@ def _lines(table: Table, rows: list[Row]) -> Iterator[str]:
 
 def _explanations(paper: Paper, store: Store) -> Iterator[str]:
     for each in paper.explanations:
-        told = f"- {each.table}, {', '.join(each.columns)}: {each.text}"
+        told = f"- {each.table}, {subject_of(paper, each)}: {each.text}"
         if each.tested_by is not None:
             told += f" {agreement_of(paper, each, store)}"
         yield told
+
+
+def subject_of(paper: Paper, explanation: Explanation) -> str:
+    """Return which numbers of its table an explanation is about."""
+    columns, rows = ", ".join(explanation.columns), explanation.rows
+    is_whole = set(rows) == set(paper.tables[explanation.table].rows)
+    return columns if is_whole else f"{columns} on {', '.join(rows)}"
 
 
 def agreement_of(paper: Paper, explanation: Explanation, store: Store) -> str:
@@ -142,5 +149,7 @@ def agreement_of(paper: Paper, explanation: Explanation, store: Store) -> str:
         for entry in paper.entries(name, store)
         if entry.comparison is not None and explanation.explains(explanation.table, *entry[:2])
     ]
+    if not tested:
+        return f"({name}: not computed.)"
     n_met = sum(verdict is not Verdict.WORSE for verdict in tested)
     return f"({name}: {n_met} of {len(tested)} numbers are met.)"

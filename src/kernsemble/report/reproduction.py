@@ -20,6 +20,7 @@ from kernsemble.experiments.rendering import (
     duration,
     outcome_of,
     rows_of,
+    subject_of,
     summary_of,
     told_of,
     verdict_of,
@@ -92,7 +93,7 @@ class PaperSummary:
     tables : list of Shown
         Tables that have numbers.
     explanations : list of tuple
-        Why numbers differ, and how far the table that tests it agrees.
+        Why numbers differ, which, and how far the table that tests it agrees.
     claims : list of tuple
         What the paper says of its tables, whether it holds, and where it fails.
     drawings : list of Drawing
@@ -106,7 +107,7 @@ class PaperSummary:
     paper: Paper
     tally: Tally
     tables: list[Shown]
-    explanations: list[tuple[Explanation, str]]
+    explanations: list[tuple[Explanation, str, str]]
     claims: list[tuple[Claim, Found, str]]
     drawings: list[Drawing]
     n_cells: int
@@ -123,7 +124,11 @@ class PaperSummary:
             paper.tally(store),
             [Shown(table, rows, summary_of(table, rows)) for table, rows in shown if rows],
             [
-                (each, agreement_of(paper, each, store) if each.tested_by else "")
+                (
+                    each,
+                    subject_of(paper, each),
+                    agreement_of(paper, each, store) if each.tested_by else "",
+                )
                 for each in paper.explanations
             ],
             [(claim, found, outcome_of(found)) for claim, found in paper.look_at_claims(store)],
