@@ -4,7 +4,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from kernsemble.experiments.cells import Record
+from kernsemble.experiments.pictures_kernels import KERNEL_PICTURES
 
 Picture: TypeAlias = Callable[[Sequence[Record]], Any]  # a figure of matplotlib
 
-PICTURES: dict[str, Picture] = {}
+PICTURES: dict[str, Picture] = {**KERNEL_PICTURES}
