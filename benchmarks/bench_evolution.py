@@ -22,125 +22,62 @@ import os
 import time
 import warnings
 from collections.abc import Callable
-from typing import NamedTuple
 
 THREADS = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 os.environ.update(dict.fromkeys(THREADS, "1"))
 
 import numpy as np
-from sklearn.linear_model import LassoCV, LinearRegression
+from sklearn.linear_model import LinearRegression
 
-from kernsemble._typing import BoolArray, FloatArray
-from kernsemble.datasets import make_sparse_sum
-from kernsemble.selection import (
-    ParallelEvolutionSelector,
-    bagged_stepwise_search,
-    exhaustive_search,
-    largest_gap,
-    stepwise_search,
-)
+from kernsemble._typing import FloatArray
+from kernsemble.experiments.methods.column_selection import SELECTIONS, above_the_gap
+from kernsemble.experiments.problems import draw
+from kernsemble.selection import ParallelEvolutionSelector
 from kernsemble.selection.criteria import Remembered, bind_criterion
 
-Rows = tuple[FloatArray, FloatArray]
-
-
-class Problem(NamedTuple):
-    """Rows to draw, and the columns that are true."""
-
-    name: str
-    draw: Callable[[int], Rows]
-    true: tuple[int, ...]
-    n_features: int
-    last_generation: int
-
-
-def draw_larger(seed: int) -> Rows:
-    """Draw 120 rows of 100 columns, six of which are true."""
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((120, 100))
-    signal = X[:, [14, 29, 44, 59, 74, 89]] @ [1.0, 1.0, 2.0, 2.0, 3.0, 3.0]
-    return X, signal + rng.standard_normal(120)
-
-
-PROBLEMS = (
-    Problem("toy", lambda seed: make_sparse_sum(random_state=seed), (1, 4, 7), 10, 40),
-    Problem("larger", draw_larger, (14, 29, 44, 59, 74, 89), 100, 80),
-)
-
-
-def above_the_gap(importances: FloatArray) -> BoolArray:
-    """Return the columns above the largest gap."""
-    order = np.argsort(-importances, kind="stable")
-    support = np.zeros(len(importances), dtype=bool)
-    support[order[: largest_gap(importances).n_above]] = True
-    return support
-
-
-def by_evolution(X: FloatArray, y: FloatArray, seed: int, n_universes: int = 25) -> BoolArray:
-    """Return what an evolution of automatic length selects."""
-    return ParallelEvolutionSelector(n_universes=n_universes, random_state=seed).fit(X, y).support_
-
-
-def by_bagging(X: FloatArray, y: FloatArray, seed: int) -> BoolArray:
-    """Return what stepwise searches on bootstrap samples agree on."""
-    return above_the_gap(bagged_stepwise_search(X, y, random_state=seed).mean(axis=0))
-
-
-def by_lasso(X: FloatArray, y: FloatArray, seed: int) -> BoolArray:
-    """Return what the lasso keeps."""
-    return LassoCV(cv=5, random_state=seed).fit(X, y).coef_ != 0.0
-
-
-METHODS: dict[str, Callable[[FloatArray, FloatArray, int], BoolArray]] = {
-    "evolution, B = 25": by_evolution,
-    "evolution, B = 10": lambda X, y, seed: by_evolution(X, y, seed, 10),
-    "evolution, B = 1": lambda X, y, seed: by_evolution(X, y, seed, 1),
-    "all subsets, AIC": lambda X, y, _: exhaustive_search(X, y).best,
-    "all subsets, BIC": lambda X, y, _: exhaustive_search(X, y, "bic").best,
-    "stepwise, AIC": lambda X, y, _: stepwise_search(X, y).subset,
-    "bagging + stepwise AIC": by_bagging,
-    "lasso, cross-validated": by_lasso,
-}
+LAST_GENERATIONS = {"zhu toy": 40, "zhu larger": 80}  # of the problems, by name
+MOST_COLUMNS = 20  # of which all subsets are scored
+METHODS = {name: each for name, each in SELECTIONS.items() if "six generations" not in name}
 
 
 def recovery(counts: list[int]) -> None:
     """Print how often exactly the true columns are selected."""
-    titles = [f"{problem.name}, % of {n}" for problem, n in zip(PROBLEMS, counts, strict=True)]
+    titles = [f"{name}, % of {n}" for name, n in zip(LAST_GENERATIONS, counts, strict=True)]
     print(f"\n| method | {' | '.join(f'{title} | seconds a run' for title in titles)} |")
     print("|---|" + "---|" * 2 * len(titles))
-    for name, method in METHODS.items():
+    for method, select in METHODS.items():
         cells = []
-        for problem, n in zip(PROBLEMS, counts, strict=True):
-            if name.startswith("all subsets") and problem.n_features > 20:
+        for name, n in zip(LAST_GENERATIONS, counts, strict=True):
+            problems = [draw(name, seed) for seed in range(n)]
+            if method.startswith("all subsets") and problems[0].X.shape[1] > MOST_COLUMNS:
                 cells += ["–", "–"]
                 continue
             start, hits = time.perf_counter(), 0
-            for seed in range(n):
-                selected = method(*problem.draw(seed), seed)
-                hits += tuple(np.flatnonzero(selected)) == problem.true
+            for seed, problem in enumerate(problems):
+                selected = select(problem.X, problem.y, seed)
+                hits += tuple(np.flatnonzero(selected)) == problem.columns
             cells += [f"{100.0 * hits / n:.0f}", f"{(time.perf_counter() - start) / n:.3f}"]
-        print(f"| {name} | {' | '.join(cells)} |", flush=True)
+        print(f"| {method} | {' | '.join(cells)} |", flush=True)
 
 
 def curve(counts: list[int]) -> None:
     """Print how often the true columns are selected after each generation."""
-    for problem, n in zip(PROBLEMS, counts, strict=True):
-        hits, shares = np.zeros(problem.last_generation + 1), np.zeros(problem.last_generation + 1)
+    for (name, last), n in zip(LAST_GENERATIONS.items(), counts, strict=True):
+        hits, shares = np.zeros(last + 1), np.zeros(last + 1)
         automatic = []
         for seed in range(n):
-            X, y = problem.draw(seed)
+            problem = draw(name, seed)
             settings = {"random_state": seed, "select": 0.5}
-            selector = ParallelEvolutionSelector(n_generations=problem.last_generation, **settings)
-            selector.fit(X, y)
+            selector = ParallelEvolutionSelector(n_generations=last, **settings)
+            selector.fit(problem.X, problem.y)
             shares += selector.entropies_ / selector.entropies_[0]
             for generation, importances in enumerate(selector.history_):
                 selected = np.flatnonzero(above_the_gap(importances))
-                hits[generation] += tuple(selected) == problem.true
-            automatic.append(ParallelEvolutionSelector(**settings).fit(X, y).n_generations_)
+                hits[generation] += tuple(selected) == problem.columns
+            short = ParallelEvolutionSelector(**settings).fit(problem.X, problem.y)
+            automatic.append(short.n_generations_)
         ends = np.quantile(automatic, [0.0, 0.5, 1.0]).astype(int).tolist()
-        print(
-            f"\n{problem.name}: automatic length {ends[1]} ({ends[0]} to {ends[2]}) generations\n"
-        )
+        print(f"\n{name}: automatic length {ends[1]} ({ends[0]} to {ends[2]}) generations\n")
         shown = [g for g in range(len(hits)) if g <= 16 or g % 8 == 0]
         print(f"| generation | {' | '.join(map(str, shown))} |\n|---|" + "---|" * len(shown))
         print(f"| recovery, % | {' | '.join(f'{100 * hits[g] / n:.0f}' for g in shown)} |")

@@ -25,6 +25,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -39,12 +40,18 @@ from sklearn.datasets import load_digits
 from kernsemble.boosting import KernelBoost
 from kernsemble.datasets import load, make_rotated_gaussians, make_threenorm
 from kernsemble.exceptions import DatasetNotFoundError
-from kernsemble.kernels import Gaussian, Kernel
+from kernsemble.experiments.methods.kernel_boosting import (
+    N_EPOCHS,
+    learned_from,
+    perceptron_on,
+)
+from kernsemble.experiments.methods.measures import Values, error_of
+from kernsemble.experiments.problems import Problem
+from kernsemble.kernels import Gaussian, Kernel, Linear
 from kernsemble.svm import KernelPerceptron
 
 READINGS = [(sigma, axis) for sigma in ("deviation", "variance") for axis in ("across", "along")]
 KERNELS = ("RBF", "log", "exp", "log, test", "exp, test")
-N_EPOCHS = 10
 
 
 # -- speed
@@ -113,82 +120,63 @@ def timed(function: Callable[..., Any], *arguments: Any) -> tuple[Spent, Any]:
 # -- synthetic
 
 
-class Run(NamedTuple):
-    """What a Perceptron did on one draw."""
-
-    online: Any  # errors of the visits of the first epoch
-    clean: Any  # test errors after each epoch
-    noisy: Any
-    separated_after: float
-    n_mistakes: int  # until then
-    alignment: float  # of the kernel on test rows
-
-
-def visited(kernel: Kernel | str, draw: dict[str, Any], K_test: Any) -> Run:
-    """Run a Perceptron on a draw."""
-    X, y = draw["train"]
-    machine = KernelPerceptron(kernel, "last", n_epochs=N_EPOCHS, shuffle=False).fit(X, y)
-    online = np.zeros(len(y))
-    online[machine.mistake_steps_[0][machine.mistake_steps_[0] < len(y)]] = 1.0
-    clean, noisy = (1.0 - np.array(list(machine.staged_score(*draw[k]))) for k in ("test", "noisy"))
-    y_test = draw["test"][1]
-    aligned = y_test @ K_test @ y_test / (np.linalg.norm(K_test) * len(y_test))
-    separated = float(machine.separated_after_[0])
-    return Run(online, clean, noisy, separated, len(machine.mistakes_[0]), float(aligned))
-
-
-def draw_of(sigma: str, axis: str, seed: int) -> dict[str, Any]:
-    """Return the training rows and both test sets of a draw."""
-    reading = {"sigma": sigma, "long_axis": axis}
-    return {
-        "train": make_rotated_gaussians(300, **reading, random_state=3 * seed),
-        "test": make_rotated_gaussians(200, **reading, random_state=3 * seed + 1),
-        "noisy": make_rotated_gaussians(200, **reading, noise=0.03, random_state=3 * seed + 1),
-    }
+def draws_of(sigma: Any, axis: Any, seed: int) -> tuple[Problem, Problem]:
+    """Return a draw with its clean and its noisy test rows."""
+    make = partial(make_rotated_gaussians, sigma=sigma, long_axis=axis)
+    train = make(300, random_state=3 * seed)
+    tests = [make(200, noise=noise, random_state=3 * seed + 1) for noise in (0.0, 0.03)]
+    clean, noisy = (Problem(*train, *test) for test in tests)
+    return clean, noisy
 
 
 def synthetic(n_draws: int, steps: list[str]) -> None:
     """Print the numbers of Figures 3 and 4."""
-    columns = ["reading", "kernel", "alignment", "online, 1-50", "51-150", "151-300"]
+    columns = ["reading", "kernel", "alignment", "online", "online, around 10", "290"]
     columns += ["clean, epoch 1", "epoch 10", "noisy, epoch 1", "epoch 10"]
     columns += ["separated", "examples", "mistakes"]
     print(f"\n{n_draws} draws; errors in per cent, with 95 % bars.\n")
     print(f"| {' | '.join(columns)} |\n|" + "---|" * len(columns))
     for sigma, axis in READINGS:
-        runs: dict[str, list[Run]] = {name: [] for name in ("dot product", *steps)}
+        runs: dict[str, list[tuple[Values, Values]]] = {
+            name: [] for name in ("dot product", *steps)
+        }
         for seed in range(n_draws):
-            draw = draw_of(sigma, axis, seed)
-            X_test = draw["test"][0]
-            runs["dot product"].append(visited("linear", draw, X_test @ X_test.T))
-            for step in steps:
-                learned = KernelBoost(step=step).fit(*draw["train"]).kernel_
-                runs[step].append(visited(learned, draw, learned(X_test)))
+            clean, noisy = draws_of(sigma, axis, seed)
+            for name, found in runs.items():
+                kernel = (
+                    Linear()
+                    if name == "dot product"
+                    else KernelBoost(step=name).fit(clean.X, clean.y).kernel_
+                )
+                found.append((perceptron_on(kernel, clean), perceptron_on(kernel, noisy)))
         for name, found in runs.items():
             print(f"| {sigma}, {axis} | {name} | {' | '.join(cells(found))} |", flush=True)
 
 
-def cells(runs: list[Run]) -> list[str]:
+def cells(runs: list[tuple[Values, Values]]) -> list[str]:
     """Return the numbers of one row."""
-    online = np.array([run.online for run in runs])
-    spans = [online[:, span].mean(axis=1) for span in (slice(50), slice(50, 150), slice(150, 300))]
-    tests = [
-        np.array([getattr(run, name)[epoch] for run in runs])
-        for name in ("clean", "noisy")
-        for epoch in (0, -1)
-    ]
-    reached = [run for run in runs if np.isfinite(run.separated_after)]
+    clean, noisy = zip(*runs, strict=True)
+    reached = [each for each in clean if "mistakes" in each]
     means = [
-        f"{np.mean([getattr(run, name) for run in reached]):.1f}" if reached else "–"
-        for name in ("separated_after", "n_mistakes")
+        f"{np.mean([each[name] for each in reached]):.1f}" if reached else "–"
+        for name in ("examples", "mistakes")
     ]
-    alignment = np.mean([run.alignment for run in runs])
-    return [f"{alignment:.2f}", *map(bar, [*spans, *tests]), f"{len(reached)}/{len(runs)}", *means]
+    bars = [
+        bar([each[name] for each in of])
+        for of, names in (
+            (clean, ("online", "online@10", "online@290", "error@1", "error")),
+            (noisy, ("error@1", "error")),
+        )
+        for name in names
+    ]
+    aligned = np.mean([each["alignment"] for each in clean])
+    return [f"{aligned:.2f}", *bars, f"{len(reached)}/{len(runs)}", *means]
 
 
-def bar(shares: Any) -> str:
-    """Return a mean in per cent with its bar."""
-    half = 1.96 * np.std(shares, ddof=1) / np.sqrt(len(shares)) if len(shares) > 1 else 0.0
-    return f"{100 * np.mean(shares):.1f} ± {100 * half:.1f}"
+def bar(numbers: list[float]) -> str:
+    """Return a mean with its bar."""
+    half = 1.96 * np.std(numbers, ddof=1) / np.sqrt(len(numbers)) if len(numbers) > 1 else 0.0
+    return f"{np.mean(numbers):.1f} ± {half:.1f}"
 
 
 # -- digits
@@ -246,13 +234,13 @@ def _compare(
     spent = dict.fromkeys(names, Spent(0.0, 0.0))
     for pair in combinations(range(10), 2):
         rows, others = np.isin(y, pair), np.isin(y_test, pair)
-        train, test = (X[rows], y[rows]), (X_test[others], y_test[others])
+        problem = Problem(X[rows], y[rows], X_test[others], y_test[others])
         for name in names:
-            took, learned = timed(_learned, kernel, name, step, train, test[0])
+            took, learned = timed(_learned, kernel, name, step, problem)
             spent[name] = Spent(*np.add(spent[name], took))
             n_rounds[name] += len(getattr(learned, "coefficients", ())) / 45
-            machine = KernelPerceptron(learned, n_epochs=N_EPOCHS, random_state=0).fit(*train)
-            errors[name].append(100.0 * (1.0 - machine.score(*test)))
+            machine = KernelPerceptron(learned, n_epochs=N_EPOCHS, random_state=0)
+            errors[name].append(error_of(machine.fit(problem.X, problem.y), problem))
         told = " ".join(f"{errors[name][-1]:.2f}" for name in names)
         print(f"{pair[0]}-{pair[1]}: {told}", file=sys.stderr, flush=True)
     found = {name: np.array(each) for name, each in errors.items()}
@@ -275,13 +263,12 @@ def _compare(
     return found
 
 
-def _learned(kernel: Kernel, name: str, step: str, train: Any, X_test: Any) -> Any:
+def _learned(kernel: Kernel, name: str, step: str, problem: Problem) -> Any:
     if name == "RBF":
         return kernel
     loss, is_transductive = name[:3], name.endswith("test")
     n_rounds = 100 if is_transductive else {"log": 30, "exp": 50}[loss]
-    booster = KernelBoost(kernel, loss, n_rounds, step=step)
-    return booster.fit(*train, templates=X_test if is_transductive else None).kernel_
+    return learned_from(kernel, problem, n_rounds, loss, step, is_transductive)
 
 
 def _verdict(found: dict[str, Any], name: str, other: str) -> str:

@@ -26,8 +26,7 @@ import argparse
 import os
 import sys
 import time
-from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 THREADS = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 os.environ.update(dict.fromkeys(THREADS, "1"))
@@ -35,94 +34,28 @@ os.environ.update(dict.fromkeys(THREADS, "1"))
 import numpy as np
 from sklearn.base import clone
 from sklearn.datasets import make_classification
-from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
-from sklearn.model_selection import GridSearchCV, RepeatedStratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from kernsemble.datasets import load
 from kernsemble.detection import HitCurveDisplay, LagoClassifier, average_precision
+from kernsemble.experiments.methods.rare_classes import (
+    boosted_trees,
+    chosen_lago,
+    forest,
+    lago,
+    scores_of,
+    tuned_svc,
+)
+from kernsemble.experiments.problems import RARE_CLASSES, draw, n_draws, rare_rows
 
-METHODS = ("LAGO", "LAGO, chosen", "SVC", "forest", "boosting")
-SHAPES = ("spherical", "elliptical")
-SVC_ROWS = 5_000  # of kdd04_protein
-
-
-class Case(NamedTuple):
-    """A set, the class of it that is rare, and how often it is split."""
-
-    set: str
-    rare: int
-    n_folds: int
-    n_repeats: int
-    n_used: int  # of all the folds, the first so many
-
-
-CASES = {
-    "yeast, ME2": Case("yeast", 4, 5, 2, 10),
-    "yeast, ME1": Case("yeast", 5, 5, 2, 10),
-    "yeast, EXC": Case("yeast", 6, 5, 2, 10),
-    "abalone, 19 rings": Case("abalone", 19, 4, 2, 8),
-    "hiva": Case("hiva", 1, 3, 1, 3),
-    "mammography": Case("mammography", 1, 3, 1, 3),
-    "coil2000": Case("coil2000", 1, 3, 1, 3),
-    "kdd04_protein": Case("kdd04_protein", 1, 2, 1, 2),
+METHODS = {
+    "LAGO": lago,
+    "LAGO, chosen": chosen_lago,
+    "SVC": tuned_svc,
+    "forest": forest,
+    "boosting": boosted_trees,
 }
-
-
-def chosen_lago(X: Any, y: Any, shapes: tuple[Any, ...]) -> Any:
-    """Return the best machine, three of each shape, by the average precision on inner folds."""
-    machines = []
-    for shape in shapes:
-        machines += [
-            make_pipeline(LagoClassifier(shape, scaling="range")),
-            make_pipeline(LagoClassifier(shape, scaling="rank")),
-            make_pipeline(StandardScaler(), LagoClassifier(shape, scaling=None)),
-        ]
-    return max((each.fit(X, y) for each in machines), key=lambda each: each[-1].best_score_[0])
-
-
-def tuned_svc(X: Any, y: Any, most_rows: int | None) -> Any:
-    """Return the SVC with the best C and gamma, on some of the background if there is too much."""
-    if most_rows is not None:
-        background = np.random.default_rng(0).permutation(np.flatnonzero(y == 0))
-        rows = np.append(np.flatnonzero(y == 1), background[: most_rows - y.sum()])
-        X, y = X[rows], y[rows]
-    grid = {
-        "svc__C": [1.0, 10.0, 100.0],
-        "svc__gamma": [factor / X.shape[1] for factor in (0.1, 1.0, 10.0)],
-    }
-    machine = make_pipeline(StandardScaler(), SVC(class_weight="balanced", cache_size=1000))
-    return GridSearchCV(machine, grid, scoring="average_precision", cv=3).fit(X, y)
-
-
-def fitted(method: str, X: Any, y: Any, is_largest: bool) -> Any:
-    """Return a method, tuned and fitted."""
-    if method == "LAGO":
-        return LagoClassifier(rare=1).fit(X, y)
-    if method == "LAGO, chosen":
-        return chosen_lago(X, y, SHAPES[:1] if is_largest else SHAPES)
-    if method == "SVC":
-        return tuned_svc(X, y, SVC_ROWS if is_largest else None)
-    if method == "forest":
-        n_trees = 50 if is_largest else 200
-        forest = RandomForestClassifier(n_trees, class_weight="balanced_subsample", random_state=0)
-        return forest.fit(X, y)
-    return HistGradientBoostingClassifier(class_weight="balanced", random_state=0).fit(X, y)
-
-
-def scores_of(model: Any, X: Any) -> Any:
-    """Return what a model ranks rows by."""
-    if hasattr(model, "decision_function") and not isinstance(model, RandomForestClassifier):
-        return model.decision_function(X)
-    return model.predict_proba(X)[:, 1]
-
-
-def read(case: Case) -> tuple[Any, Any]:
-    """Return rows, and ones for the rare."""
-    data = load(case.set)
-    return np.asarray(data.X), (data.y == case.rare).astype(int)
 
 
 def run_table(names: list[str], methods: list[str], most: int, figure: str | None) -> None:
@@ -131,34 +64,31 @@ def run_table(names: list[str], methods: list[str], most: int, figure: str | Non
     print("|" + "---|" * (4 + len(methods)), flush=True)
     curves: dict[str, Any] = {}
     for name in names:
-        case = CASES[name]
-        n_used = min(case.n_used, most)
-        X, y = read(case)
-        folds = RepeatedStratifiedKFold(
-            n_splits=case.n_folds, n_repeats=case.n_repeats, random_state=0
-        )
-        precision = {method: [] for method in methods}
-        seconds = {method: [] for method in methods}
-        for place, (train, test) in enumerate(islice(folds.split(X, y), n_used)):
+        n_folds = n_draws(name)
+        precision: dict[str, list[float]] = {method: [] for method in methods}
+        seconds: dict[str, list[float]] = {method: [] for method in methods}
+        for place in range(min(n_folds, most)):
+            problem = draw(name, place)
             for method in methods:
                 start = time.process_time()
-                model = fitted(method, X[train], y[train], case.set == "kdd04_protein")
+                model = METHODS[method](problem.X, problem.y)
                 seconds[method].append(time.process_time() - start)
-                scores = scores_of(model, X[test])
-                precision[method].append(average_precision(y[test], scores))
+                scores = scores_of(model, problem.X_test)
+                precision[method].append(average_precision(problem.y_test, scores))
                 told = f"{precision[method][-1]:.3f}, {seconds[method][-1]:.2f} s"
                 print(f"{name}, fold {place}, {method}: {told}", file=sys.stderr, flush=True)
                 if place == 0:
-                    curves.setdefault(name, {})[method] = y[test], scores
+                    curves.setdefault(name, {})[method] = problem.y_test, scores
         cells = [f"{np.mean(precision[m]):.3f}, {np.mean(seconds[m]):.2f} s" for m in methods]
+        X, y = rare_rows(name)
+        used = f"{min(n_folds, most)} of {n_folds}"
         shape = f"{len(X):,} x {X.shape[1]}"
-        n_folds = f"{n_used} of {case.n_repeats} x {case.n_folds}"
-        print(f"| {name} | {shape} | {y.sum()} | {n_folds} |", " | ".join(cells), "|", flush=True)
+        print(f"| {name} | {shape} | {y.sum()} | {used} |", " | ".join(cells), "|", flush=True)
     if figure is not None:
-        draw(curves, figure)
+        draw_curves(curves, figure)
 
 
-def draw(curves: dict[str, Any], path: str) -> None:
+def draw_curves(curves: dict[str, Any], path: str) -> None:
     """Draw the hit curves of the first test fold of every set, as far as they are of interest."""
     import matplotlib.pyplot as plt
 
@@ -178,7 +108,7 @@ def draw(curves: dict[str, Any], path: str) -> None:
 
 def run_growth() -> None:
     """Print the seconds of one fit of the SVC, and of the whole choice and fit of LAGO."""
-    X, y = read(CASES["kdd04_protein"])
+    X, y = rare_rows("kdd04_protein, rare")
     order = np.random.default_rng(0).permutation(len(X))
     print("\n| rows of kdd04_protein | one SVC, s | LAGO, tuned and fitted, s |")
     print("|---|---|---|", flush=True)
@@ -197,14 +127,14 @@ def run_growth() -> None:
 def main() -> None:
     """Run the parts that are asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sets", nargs="+", default=list(CASES), choices=list(CASES))
-    parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=METHODS)
+    parser.add_argument("--sets", nargs="+", default=list(RARE_CLASSES), choices=list(RARE_CLASSES))
+    parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=list(METHODS))
     parser.add_argument("--parts", nargs="+", default=["table", "growth"])
     parser.add_argument("--folds", type=int, default=100, help="at most so many of each set")
     parser.add_argument("--figure")
     arguments = parser.parse_args()
     X, y = make_classification(500, weights=[0.9], random_state=0)
-    chosen_lago(X, y, SHAPES)  # compiles
+    chosen_lago(X, y)  # compiles
     if "table" in arguments.parts:
         run_table(arguments.sets, arguments.methods, arguments.folds, arguments.figure)
     if "growth" in arguments.parts:

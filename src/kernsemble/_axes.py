@@ -1,5 +1,6 @@
 """Where displays draw: matplotlib, asked for when it is needed."""
 
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -10,13 +11,22 @@ PANELS_A_ROW = 3
 
 def pyplot() -> Any:
     """Return matplotlib's pyplot."""
+    return _part_of_matplotlib("pyplot")
+
+
+def panels_of_figure(n_rows: int, n_columns: int, size: tuple[float, float]) -> tuple[Any, Any]:
+    """Return a figure that pyplot does not know, and an array of its panels."""
+    figure = _part_of_matplotlib("figure").Figure(figsize=size, layout="constrained")
+    return figure, figure.subplots(n_rows, n_columns, squeeze=False)
+
+
+def _part_of_matplotlib(name: str) -> Any:
     try:
-        import matplotlib.pyplot as plt
+        return import_module(f"matplotlib.{name}")
     except ImportError as error:
         raise ImportError(
             "displays need matplotlib: pip install 'kernsemble[plot]', or take the numbers"
         ) from error
-    return plt
 
 
 def one_axes(ax: Any) -> Any:

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 from kernsemble.datasets import load
 from kernsemble.experiments.cells import Cell, Record
 from kernsemble.experiments.methods import values_of
-from kernsemble.experiments.methods_figures import NUS, as_nu_comparison, nu_comparison
+from kernsemble.experiments.methods.nu_comparison import NUS, as_nu_comparison, nu_comparison
 from kernsemble.experiments.pictures import PICTURES
 from kernsemble.experiments.pictures_machines import PUBLISHED_SECONDS
 from kernsemble.experiments.problems import Problem, draw, n_draws
@@ -119,7 +119,7 @@ def test_a_comparison_is_told_whole():
     again = as_nu_comparison(told)
     assert sorted(again.rivals) == list(NUS)
     machine = MultiplicativeSVC(rank=60, random_state=0)
-    expected = NuComparison.of(*small, machine=machine, nus=NUS)
+    expected = NuComparison.of(*small[:4], machine=machine, nus=NUS)
     for ours, theirs in zip(
         (again.ensemble, *again.rivals.values()),
         (expected.ensemble, *expected.rivals.values()),

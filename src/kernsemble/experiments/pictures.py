@@ -4,8 +4,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from kernsemble.experiments.cells import Record
+from kernsemble.experiments.pictures_kernels import KERNEL_PICTURES
 from kernsemble.experiments.pictures_machines import MACHINE_PICTURES
 
 Picture: TypeAlias = Callable[[Sequence[Record]], Any]  # a figure of matplotlib
 
-PICTURES: dict[str, Picture] = {**MACHINE_PICTURES}
+PICTURES: dict[str, Picture] = {**KERNEL_PICTURES, **MACHINE_PICTURES}

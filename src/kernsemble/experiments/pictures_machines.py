@@ -10,7 +10,7 @@ from sklearn.base import clone
 from kernsemble.datasets import make_twonorm
 from kernsemble.experiments.cells import Record
 from kernsemble.experiments.methods import ESTIMATORS
-from kernsemble.experiments.methods_figures import as_nu_comparison
+from kernsemble.experiments.methods.nu_comparison import as_nu_comparison
 from kernsemble.experiments.problems import N_TRAIN, draw
 from kernsemble.inspection import (
     DecisionBoundaryDisplay,

@@ -59,7 +59,9 @@ class Comparison(NamedTuple):
         if self.ours.error is None and self.published.error is None:
             return difference * ENOUGH / POINTS
         combined = np.hypot(self.ours.error_as(self.published), self.published.error_as(self.ours))
-        return float(difference / combined if combined > 0.0 else np.sign(difference) * np.inf)
+        if combined > 0.0 or difference == 0.0:
+            return float(difference / (combined or 1.0))
+        return float(np.copysign(np.inf, difference))
 
     @property
     def verdict(self) -> Verdict:

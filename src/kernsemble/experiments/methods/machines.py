@@ -1,11 +1,8 @@
-"""The papers' methods: a name tells what is fitted to a problem, and which numbers come of it."""
+"""Machines and boosters of Lin and Li, of the thesis, and of Tsang and Kwok."""
 
-import time
-from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 
 from kernsemble.boosting import (
@@ -14,7 +11,13 @@ from kernsemble.boosting import (
     LPBoostClassifier,
     LPBoostClassifierCV,
 )
-from kernsemble.experiments.methods_figures import FIGURE_METHODS
+from kernsemble.experiments.methods.measures import (
+    Method,
+    Values,
+    error_of,
+    seconds_of_fit,
+    tested,
+)
 from kernsemble.experiments.problems import Problem
 from kernsemble.kernels import Exponential, Gaussian, Laplacian, MiddleStump, Perceptron, Stump
 from kernsemble.learners import C45Tree, RCDPerceptron
@@ -25,41 +28,9 @@ from kernsemble.svm import (
     SVMPath,
 )
 
-Values: TypeAlias = dict[str, float]
-Method: TypeAlias = Callable[[Problem, int], Values]
-
 WIDTHS = 2.0 ** np.arange(-15, 4, 2)
 N_ORDERS = 5
 SCALE_FREE_CS, RADIAL_CS = 2.0 ** np.arange(-17, 4, 2), 2.0 ** np.arange(-5, 16, 2)
-
-
-def values_of(method: str, problem: Problem, seed: int) -> Values:
-    """Return the numbers that a method tells of a problem."""
-    if method in ESTIMATORS:
-        return _tested(ESTIMATORS[method], problem, seed)
-    if method in METHODS:
-        return METHODS[method](problem, seed)
-    known = ", ".join(sorted([*ESTIMATORS, *METHODS]))
-    raise ValueError(f"method = {method!r}: give one of {known}")
-
-
-def _tested(estimator: Any, problem: Problem, seed: int) -> Values:
-    """Fit an estimator; return its test error in per cent and the seconds of the fit."""
-    model = clone(estimator)
-    if "random_state" in model.get_params():
-        model.set_params(random_state=seed)
-    seconds = _seconds_of_fit(model, problem)
-    return {"error": _error(model, problem), "fit": seconds}
-
-
-def _seconds_of_fit(model: Any, problem: Problem) -> float:
-    start = time.perf_counter()
-    model.fit(problem.X, problem.y)
-    return time.perf_counter() - start
-
-
-def _error(model: Any, problem: Problem) -> float:
-    return 100.0 * float(np.mean(model.predict(problem.X_test) != problem.y_test))
 
 
 def _machine(kernel: Any, Cs: Any) -> InfiniteEnsembleClassifierCV:
@@ -69,7 +40,7 @@ def _machine(kernel: Any, Cs: Any) -> InfiniteEnsembleClassifierCV:
 
 def _largest_margin(problem: Problem, seed: int) -> Values:
     """Vote with the largest margin, negative where no vote separates the classes."""
-    return _tested(LPBoostClassifier(nu=1.0 / len(problem.y)), problem, seed)
+    return tested(LPBoostClassifier(nu=1.0 / len(problem.y)), problem, seed)
 
 
 def _partially_trained(problem: Problem, _: int) -> Values:
@@ -77,14 +48,14 @@ def _partially_trained(problem: Problem, _: int) -> Values:
     values: Values = {}
     for hypothesis in ("first", "last", "ensemble"):
         machine = MultiplicativeSVC(hypothesis=hypothesis)
-        values["fit"] = _seconds_of_fit(machine, problem)  # in the end that of the ensemble
-        values[hypothesis] = _error(machine, problem)
+        values["fit"] = seconds_of_fit(machine, problem)  # in the end that of the ensemble
+        values[hypothesis] = error_of(machine, problem)
     return {**values, "iterations": machine.n_iter_}
 
 
 def _ended_after(n_steps: int) -> Method:
     """Return what tells the error of the ensemble after so many steps."""
-    return lambda problem, seed: _tested(MultiplicativeSVC(max_iter=n_steps), problem, seed)
+    return lambda problem, seed: tested(MultiplicativeSVC(max_iter=n_steps), problem, seed)
 
 
 def _in_other_orders(problem: Problem, seed: int) -> Values:
@@ -93,7 +64,7 @@ def _in_other_orders(problem: Problem, seed: int) -> Values:
     for _ in range(N_ORDERS):
         order = rng.permutation(len(problem.y))
         machine = MultiplicativeSVC(hypothesis="last").fit(problem.X[order], problem.y[order])
-        errors.append(_error(machine, problem))
+        errors.append(error_of(machine, problem))
     return {"last": float(np.mean(errors)), "least": min(errors), "largest": max(errors)}
 
 
@@ -101,10 +72,10 @@ def _path(problem: Problem, _: int) -> Values:
     """Return the errors along the path of C: at the least bound, and the least of all."""
     kernel = MultiplicativeSVC(hypothesis="first").fit(problem.X, problem.y).kernel_
     path = SVMPath(kernel, scaling=None)
-    seconds = _seconds_of_fit(path, problem)
+    seconds = seconds_of_fit(path, problem)
     best = 1.0 - path.score_path(problem.X_test, problem.y_test)[1].max()
     return {
-        "loo": _error(path, problem),
+        "loo": error_of(path, problem),
         "best": 100.0 * best,
         "fit": seconds,
         "breakpoints": len(path.Cs_),
@@ -134,6 +105,7 @@ ESTIMATORS: dict[str, Any] = {
     "random forest": RandomForestClassifier(),
     "HistGradientBoosting": HistGradientBoostingClassifier(),
     "auto": InfiniteEnsembleClassifierCV("auto"),
+    "SVM-Stump ranks": _machine(Stump(), SCALE_FREE_CS).set_params(scaling="rank"),
 }
 METHODS: dict[str, Method] = {
     "LPBoost-Stump hard margin": _largest_margin,
@@ -141,5 +113,4 @@ METHODS: dict[str, Method] = {
     "path": _path,
     "partially trained, other orders": _in_other_orders,
     **{f"partially trained, {n} steps": _ended_after(n) for n in (42, 62, 66)},
-    **FIGURE_METHODS,
 }

@@ -1,9 +1,10 @@
-"""What figures of the papers are drawn from, where no table has it: series of numbers."""
+"""The ensemble of partially trained machines beside single ν-SVMs, as Figure 2 of the paper."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from sklearn.base import clone
 
+from kernsemble.experiments.methods.measures import Method, Values
 from kernsemble.experiments.problems import Problem
 from kernsemble.inspection import NuComparison
 from kernsemble.inspection.nu_comparison import Trial
@@ -17,7 +18,7 @@ NUS_OF_MANY_ROWS = (0.05, 0.35)
 ENSEMBLE, RIVAL = "ensemble", "nu-SVM"
 
 
-def nu_comparison(problem: Problem, seed: int) -> dict[str, float]:
+def nu_comparison(problem: Problem, seed: int) -> Values:
     """Fit the ensemble and a ν-SVM for each of several ν, of many rows for two of them.
 
     Told are errors in per cent, seconds and numbers of support vectors.
@@ -25,7 +26,7 @@ def nu_comparison(problem: Problem, seed: int) -> dict[str, float]:
     machine = MultiplicativeSVC(rank=RANK, random_state=seed)
     clone(machine).fit(problem.X[:N_WARMING], problem.y[:N_WARMING])  # compiled before it is timed
     nus = NUS if len(problem.y) <= FEW_ROWS else NUS_OF_MANY_ROWS
-    found = NuComparison.of(*problem, machine=machine, nus=nus)
+    found = NuComparison.of(*problem[:4], machine=machine, nus=nus)
     trials = {ENSEMBLE: found.ensemble}
     trials |= {f"{RIVAL}@{nu:g}": trial for nu, trial in found.rivals.items()}
     return {name: value for key, trial in trials.items() for name, value in _told(key, trial)}
@@ -51,6 +52,4 @@ def _trial(values: dict[str, float], key: str) -> Trial:
     return Trial(values[f"error, {key}"] / 100.0, seconds, int(values[f"support vectors, {key}"]))
 
 
-FIGURE_METHODS: dict[str, Callable[[Problem, int], dict[str, float]]] = {
-    "nu comparison": nu_comparison
-}
+METHODS: dict[str, Method] = {"nu comparison": nu_comparison}
