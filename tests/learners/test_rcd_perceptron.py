@@ -81,6 +81,20 @@ def test_a_line_search_is_exact_where_crossings_crowd_in_one_bucket():
     assert errors[1] < 0.3
 
 
+@pytest.mark.parametrize("is_whole", [False, True])
+@pytest.mark.parametrize("seed", range(6))
+def test_a_line_search_in_many_buckets_is_exact(seed, is_whole):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((120, 3))
+    X = np.round(X) if is_whole else X  # many rows are equal, and change sides together
+    signs = np.where(rng.random(120) < 0.2, -1.0, 1.0) * np.sign(X[:, 0] + 0.1)
+    weight = np.ones(120) if seed % 2 else np.exp(3.0 * rng.standard_normal(120))
+    w0, d = direction(4, seed + 100), direction(4, seed)
+    w, errors = minimise_error(X, signs, weight, d[np.newaxis], w0)
+    assert_allclose(errors[1], exhaustive(w0, d, X, signs, weight), atol=1e-12)
+    assert_allclose(errors[1], error_of(w, X, signs, weight), atol=1e-12)
+
+
 @given(problem=problems(), variant=st.sampled_from(VARIANTS), seed=st.integers(0, 99))
 def test_the_error_never_rises_and_is_that_of_the_last_vector(problem, variant, seed):
     X, signs, weight = problem
