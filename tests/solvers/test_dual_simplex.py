@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from scipy.optimize import linprog
 
 from kernsemble.solvers import linear_program
-from kernsemble.solvers.dual_simplex import DualSimplex, steps
+from kernsemble.solvers.dual_simplex import DualSimplex, program, steps
 from kernsemble.solvers.linear_program import Form, Master, _DenseProgram, _HighsProgram
 
 PENALTIES = [2.0**-17, 0.01, 0.1, 1.0, 8.0, 1e4]
@@ -164,6 +164,18 @@ def test_the_kernel_and_its_inverse_belong_together():
     assert_allclose(tableau.edges[basic], edges, rtol=1e-7)
 
 
+@pytest.mark.parametrize("C", [0.05, 1.0])
+def test_costs_without_ties_lead_to_the_optimum_of_those_with_ties(C, monkeypatch):
+    monkeypatch.setattr(program, "PATIENCE", -1)  # at once
+    A, upper = degenerate_votes(40, 24, seed=10), np.full(24, C)
+    simplex = simplex_of(A[:0], upper)
+    for end in range(1, len(A) + 1):
+        simplex.append(A[end - 1 : end], 1.0)
+        assert simplex.solve()
+        assert_optimal(simplex, A[:end], upper)
+    assert_allclose(simplex._tableau.cost, 1.0, rtol=0.0, atol=0.0)
+
+
 def test_a_spoiled_inverse_is_made_anew():
     A, upper = votes(40, 30, seed=8), np.full(30, 0.3)
     simplex = simplex_of(A[:30], upper)
@@ -177,9 +189,7 @@ def test_a_spoiled_inverse_is_made_anew():
 def test_highs_takes_over_where_the_steps_do_not_suffice(monkeypatch):
     A, upper = votes(20, 15, seed=9), np.full(15, 0.5)
     solve = steps.solve
-    monkeypatch.setattr(
-        "kernsemble.solvers.dual_simplex.program.solve", lambda tableau, *_: solve(tableau, 3, 3)
-    )
+    monkeypatch.setattr(program, "solve", lambda tableau, *_: solve(tableau, 3, 3))
     master = Master(upper)
     for column in A:
         master.add(column)

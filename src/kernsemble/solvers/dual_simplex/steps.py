@@ -34,10 +34,7 @@ SOLVED, STALLED, FAILED = range(3)
 
 @jit_sums
 def solve(tableau: Tableau, most: int, patience: int) -> tuple[int, int]:
-    """Go on to the optimum; return a status and the number of steps.
-
-    There are at most so many steps, and so many without length one after another.
-    """
+    """Go on to the optimum, by at most so many steps, of which so many in a row without length."""
     is_exact = _refresh(tableau) or _renew(tableau)
     for variable in range(len(tableau.cost) + tableau.sizes[0]):
         if tableau.is_basic[variable] and tableau.edges[variable] == UNKNOWN:
@@ -56,9 +53,9 @@ def solve(tableau: Tableau, most: int, patience: int) -> tuple[int, int]:
             n_since, is_fresh, is_exact = 0, True, _renew(tableau)
             continue
         edge = _row_of(tableau, leaving)
-        value, bound = tableau.values[leaving], tableau.lower[leaving]
-        bound = bound if value < bound else tableau.upper[leaving]
-        entering = _entering(tableau, bound - value)
+        is_below = tableau.values[leaving] < tableau.lower[leaving]
+        bound = tableau.lower[leaving] if is_below else tableau.upper[leaving]
+        entering = _entering(tableau, bound - tableau.values[leaving])
         if entering == NONE or not _column_of(tableau, leaving, entering):
             if n_since == 0:
                 return FAILED, n_steps
