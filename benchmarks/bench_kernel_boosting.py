@@ -267,8 +267,7 @@ def _learned(kernel: Kernel, name: str, step: str, problem: Problem) -> Any:
     if name == "RBF":
         return kernel
     loss, is_transductive = name[:3], name.endswith("test")
-    n_rounds = 100 if is_transductive else {"log": 30, "exp": 50}[loss]
-    return learned_from(kernel, problem, n_rounds, loss, step, is_transductive)
+    return learned_from(kernel, problem, loss, step, is_transductive)
 
 
 def _verdict(found: dict[str, Any], name: str, other: str) -> str:

@@ -16,7 +16,7 @@ from kernsemble.detection import average_precision
 from kernsemble.experiments import Cell, Comparison, Mean, Record, Verdict, problems
 from kernsemble.experiments.curves import curve_of, curves_of, of_method
 from kernsemble.experiments.methods import METHODS, column_selection, settings, values_of
-from kernsemble.experiments.methods.kernel_boosting import perceptron_on
+from kernsemble.experiments.methods.kernel_boosting import learned_from, perceptron_on
 from kernsemble.experiments.methods.rare_classes import ranked
 from kernsemble.experiments.pictures import PICTURES
 from kernsemble.experiments.problems import MAKERS, RARE_CLASSES, Problem, draw, n_draws
@@ -137,6 +137,18 @@ def test_printed_weights_depend_on_the_scale_of_rows_but_line_search_does_not():
     again = values_of("Perceptron, line search", larger, 0)
     assert again["alignment"] == pytest.approx(searched["alignment"], abs=0.01)
     assert searched["mistakes"] <= 2.0
+    assert values_of("Perceptron, ExpLoss", problem, 0)["mistakes"] == 1.0
+
+
+@pytest.mark.large
+def test_printed_weights_find_nearly_one_function_in_short_rows():
+    problem = draw("crammer synthetic", 0)
+    kernel = learned_from(Linear(), problem, "log", "bound", False)
+    functions = kernel.coefficients @ kernel.templates
+    functions /= np.linalg.norm(functions, axis=1, keepdims=True)
+    assert len(functions) == 30
+    assert np.abs(functions @ functions[0]).min() > 0.99
+    assert 0.001 < np.abs(problem.X @ functions[0]).mean() ** 2 < 0.006
 
 
 @pytest.mark.large

@@ -157,7 +157,7 @@ def test_redrawn_splits_are_as_large_as_the_given_ones_and_of_the_same_rows():
     given, redrawn = (draw(f"ida_breast_cancer{suffix}", 0) for suffix in ("", " redrawn"))
     assert [len(part) for part in redrawn] == [len(part) for part in given]
     rows, rows_redrawn = (
-        np.column_stack([np.concatenate(p[::2]), np.append(p.y, p.y_test)])
+        np.column_stack([np.concatenate([p.X, p.X_test]), np.append(p.y, p.y_test)])
         for p in (given, redrawn)
     )
     assert_allclose(rows[np.lexsort(rows.T)], rows_redrawn[np.lexsort(rows_redrawn.T)])

@@ -151,12 +151,12 @@ def all_subsets(_: Sequence[Record]) -> Any:
         those = n_true == number
         place = sizes[those] + 0.12 * (number - 1.5)
         panel.scatter(place, table.scores[those], marker=marker, s=14, label=f"{number}")
-    for title, subset, shift in (("true model", true, 14.0), ("least AIC", table.best, -6.0)):
+    for title, subset, shift in (("true model", true, -2.6), ("least AIC", table.best, 0.8)):
         score = table.scores[(table.subsets == subset).all(axis=1)][0]
         panel.annotate(
             title,
             (subset.sum() + 0.18, score),
-            (subset.sum() - 2.6, score + shift),
+            (subset.sum() + shift, score + 14.0),
             arrowprops={"arrowstyle": "->"},
         )
     panel.set(xlabel="size of the subset", ylabel="AIC", xticks=range(11))

@@ -13,7 +13,8 @@ from kernsemble.svm import KernelPerceptron
 
 N_EPOCHS = 10
 STRETCH = 20  # visits whose mistakes are told together
-ROUNDS, ROUNDS_ON_TEST_ROWS = 30, 100
+ROUNDS: dict[Any, int] = {"log": 30, "exp": 50}  # of each loss
+ROUNDS_ON_TEST_ROWS = 100
 
 
 def perceptron_on(kernel: Kernel, problem: Problem) -> Values:
@@ -50,29 +51,31 @@ def _with_dot_product(problem: Problem, _: int) -> Values:
     return perceptron_on(Linear(), problem)
 
 
-def _with_learned_kernel(step: Any, scale: float, problem: Problem, _: int) -> Values:
+def _with_learned_kernel(loss: Any, step: Any, scale: float, problem: Problem, _: int) -> Values:
     """Learn the kernel from the training rows, multiplied by a number."""
     problem = problem._replace(X=scale * problem.X, X_test=scale * problem.X_test)
-    return perceptron_on(KernelBoost(step=step).fit(problem.X, problem.y).kernel_, problem)
+    return perceptron_on(learned_from(Linear(), problem, loss, step, False), problem)
 
 
 def learned_from(
-    kernel: Kernel, problem: Problem, n_rounds: int, loss: Any, step: Any, on_test_rows: bool
+    kernel: Kernel, problem: Problem, loss: Any, step: Any, on_test_rows: bool
 ) -> Boosted:
     """Learn a kernel whose templates are the training rows, or the test rows without classes."""
     templates = problem.X_test if on_test_rows else None
-    booster = KernelBoost(kernel, loss, n_rounds, step=step)
+    booster = KernelBoost(
+        kernel, loss, ROUNDS_ON_TEST_ROWS if on_test_rows else ROUNDS[loss], step=step
+    )
     return booster.fit(problem.X, problem.y, templates=templates).kernel_
 
 
 def _kernels_of_digits(sigma: float, step: Any, problem: Problem, _: int) -> Values:
     """Return errors with a Gaussian kernel and two learned from it, and which are not below."""
     given = Gaussian(0.5 / sigma**2)
-    learned = learned_from(given, problem, ROUNDS, "log", step, False)
+    learned = learned_from(given, problem, "log", step, False)
     kernels = {
         "RBF": given,
         "learned": learned,
-        "transductive": learned_from(given, problem, ROUNDS_ON_TEST_ROWS, "log", step, True),
+        "transductive": learned_from(given, problem, "log", step, True),
     }
     errors = {}
     for name, kernel in kernels.items():
@@ -90,9 +93,10 @@ def _kernels_of_digits(sigma: float, step: Any, problem: Problem, _: int) -> Val
 
 METHODS: dict[str, Method] = {
     "Perceptron": _with_dot_product,
-    "Perceptron, learned": partial(_with_learned_kernel, "bound", 1.0),
-    "Perceptron, line search": partial(_with_learned_kernel, "line-search", 1.0),
-    "Perceptron, rows times ten": partial(_with_learned_kernel, "bound", 10.0),
+    "Perceptron, learned": partial(_with_learned_kernel, "log", "bound", 1.0),
+    "Perceptron, line search": partial(_with_learned_kernel, "log", "line-search", 1.0),
+    "Perceptron, ExpLoss": partial(_with_learned_kernel, "exp", "line-search", 1.0),
+    "Perceptron, rows times ten": partial(_with_learned_kernel, "log", "bound", 10.0),
     "digits": partial(_kernels_of_digits, 1.0, "bound"),
     "digits, wide": partial(_kernels_of_digits, 8.0, "line-search"),
 }
