@@ -36,7 +36,7 @@ def test_tables_claims_and_files(reproduce, tmp_path):
         "2.10 ± 0.06 ▼",
         "2.10 ± 0.06 ▲",
         "✓ good is better than bad: holds on all of 2 sets",
-        "✗ bad is better than good: fails on twonorm, ringnorm of 2 sets",
+        "✗ bad is better than good: fails on 2 of 2 sets (twonorm; ringnorm)",
         "Of 4 published numbers 3 (75%) are met or beaten, 1 of them beaten; 1 are missed, of "
         "which 1 are explained.",
         "the 12 cells, of this run and earlier ones, took",

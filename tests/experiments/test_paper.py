@@ -112,7 +112,7 @@ def test_tables_hold_means_verdicts_and_failures(paper, tmp_path):
     assert stump.ours == pytest.approx((3.0, 0.1, 2))
     assert stump.published == Mean(3.0, 0.1, 100)
     assert stump.comparison.verdict is Verdict.WITHIN
-    assert (stump.seconds, stump.n_failures) == (4.0, 1)
+    assert stump.n_failures == 1
     assert mid.comparison.verdict is Verdict.BETTER
     assert entries["twonorm", "seconds"].ours.mean == 2.0
     assert entries["ringnorm-n", "SVM-Stump"].ours is None

@@ -34,7 +34,7 @@ def test_the_page_tells_all_of_it_and_loads_nothing(small):
         "▲ worse",
         "Its columns were exchanged. (table1b: 1 of 1 numbers are met.)",
         "1 failed",
-        "fails on twonorm, ringnorm of 2 sets",
+        "fails on 2 of 2 sets (twonorm; ringnorm)",
         "Not drawn: KeyError",
         "12 cells took 12 s of\nprocessors",
         "Of 4 published numbers 3 (75%) are met or beaten, 1 of them",

@@ -192,7 +192,6 @@ class Paper:
                     column,
                     Mean.of(told) if told else None,
                     asked.published.get(row, {}).get(column),
-                    sum(each.seconds for each in records),
                     sum(each.failure is not None for each in records),
                 )
 

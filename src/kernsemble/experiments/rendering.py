@@ -115,7 +115,7 @@ def outcome_of(found: Found) -> str:
         return "not computed"
     if found.holds:
         return f"holds on all of {found.n_rows} sets"
-    return f"fails on {', '.join(found.failing)} of {found.n_rows} sets"
+    return f"fails on {len(found.failing)} of {found.n_rows} sets ({'; '.join(found.failing)})"
 
 
 def _lines(table: Table, rows: list[Row]) -> Iterator[str]:

@@ -27,7 +27,6 @@ class Entry(NamedTuple):
     column: str
     ours: Mean | None
     published: Mean | None
-    seconds: float  # of all its cells
     n_failures: int
 
     @property
