@@ -192,6 +192,7 @@ def test_papers_name_methods_that_are_there(name):
         assert set(claim.rows) <= set(paper.tables[claim.table].rows)
 
 
+@pytest.mark.large
 def test_a_cell_is_the_same_wherever_it_is_computed():
     cell = Cell("ringnorm-n", "SVM-Stump", 7)
     assert compute(cell)["error"] == compute(cell)["error"]
@@ -201,6 +202,15 @@ def test_a_cell_is_the_same_wherever_it_is_computed():
 def test_unknown_methods_and_draws_are_told():
     with pytest.raises(ValueError, match="method = 'SVM-Stumps': give one of"):
         values_of("SVM-Stumps", draw("twonorm", 0), 0)
+
+
+@pytest.mark.large
+@pytest.mark.parametrize("method", ["SVM-Stump", "SVM-Perc"])
+def test_libsvm_chooses_machines_as_good_as_ours(method):
+    cell = Cell("twonorm", method, 0)
+    ours, theirs = compute(cell), compute(cell._replace(method=f"{method} LIBSVM"))
+    assert theirs["error"] == pytest.approx(ours["error"], abs=1.0)
+    assert theirs["fit"] > 0.0
 
 
 @pytest.mark.large

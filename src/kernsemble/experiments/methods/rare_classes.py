@@ -1,6 +1,5 @@
 """Rankings of rows by how likely they are rare: LAGO, and what it is compared with (Zhu 2008)."""
 
-import time
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -15,7 +14,7 @@ from sklearn.svm import SVC
 from kernsemble.boosting import AdaBoostClassifier
 from kernsemble.detection import LagoClassifier, average_precision, hit_curve
 from kernsemble.detection.neighbours import Shape
-from kernsemble.experiments.methods.measures import Method, Values
+from kernsemble.experiments.methods.measures import Method, Values, timed
 from kernsemble.experiments.problems import Problem
 from kernsemble.svm import InfiniteEnsembleClassifierCV
 
@@ -92,9 +91,7 @@ def ranked(fitted: Callable[[Any, Any], Any], problem: Problem, _: int) -> Value
     "hits@r" is the share, in per cent, of the rare test rows among the first so many times as
     there are rare ones.
     """
-    start = time.perf_counter()
-    model = fitted(problem.X, problem.y)
-    seconds = time.perf_counter() - start
+    model, seconds = timed(lambda: fitted(problem.X, problem.y))
     scores, n_rare = scores_of(model, problem.X_test), problem.y_test.sum()
     hits = 100.0 * hit_curve(problem.y_test, scores).hits(HITS_AT * n_rare) / n_rare
     return {
