@@ -19,7 +19,7 @@ from kernsemble.boosting import (
     LPBoostClassifierCV,
 )
 from kernsemble.datasets import make_twonorm
-from kernsemble.experiments.pictures_machines import draw_plane
+from kernsemble.experiments.pictures.machines import draw_plane
 from kernsemble.svm import InfiniteEnsembleClassifierCV
 
 X, y = make_twonorm(300, n_features=2, random_state=0)

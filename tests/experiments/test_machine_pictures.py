@@ -9,7 +9,7 @@ from kernsemble.experiments.cells import Cell, Record
 from kernsemble.experiments.methods import values_of
 from kernsemble.experiments.methods.nu_comparison import NUS, as_nu_comparison, nu_comparison
 from kernsemble.experiments.pictures import PICTURES
-from kernsemble.experiments.pictures_machines import PUBLISHED_SECONDS
+from kernsemble.experiments.pictures.machines import PUBLISHED_SECONDS
 from kernsemble.experiments.problems import Problem, draw, n_draws
 from kernsemble.inspection import NuComparison
 from kernsemble.svm import MultiplicativeSVC

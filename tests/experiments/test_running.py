@@ -151,6 +151,7 @@ def test_means_know_their_error():
     assert Mean.of([1.0, 2.0, 3.0]) == pytest.approx((2.0, 1.0 / np.sqrt(3.0), 3))
     assert Mean.of([4.0]) == (4.0, None, 1)
     assert str(Mean(2.345, 0.1, 4)) == "2.35 ± 0.10"
+    assert str(Mean(0.0123, 0.00031, 4)) == "0.0123 ± 0.0003"
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import numpy as np
 
 ENOUGH = 3.0  # combined standard errors
 POINTS = 0.5  # per cent, where there is one run
+SMALL = 0.1  # numbers below it, such as seconds, are told with four digits
 
 
 class Verdict(Enum):
@@ -39,8 +40,9 @@ class Mean(NamedTuple):
         return (other.error or 0.0) * float(np.sqrt(other.n / self.n))
 
     def __str__(self) -> str:
-        spread = "" if self.error is None else f" ± {self.error:.2f}"
-        return f"{self.mean:.2f}{spread}"
+        digits = 2 if self.mean >= SMALL or self.mean == 0.0 else 4
+        spread = "" if self.error is None else f" ± {self.error:.{digits}f}"
+        return f"{self.mean:.{digits}f}{spread}"
 
 
 class Comparison(NamedTuple):

@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from kernsemble.experiments.cells import Record
-from kernsemble.experiments.pictures_kernels import KERNEL_PICTURES
-from kernsemble.experiments.pictures_machines import MACHINE_PICTURES
+from kernsemble.experiments.pictures.kernels import KERNEL_PICTURES
+from kernsemble.experiments.pictures.machines import MACHINE_PICTURES
 
 Picture: TypeAlias = Callable[[Sequence[Record]], Any]  # a figure of matplotlib
 
