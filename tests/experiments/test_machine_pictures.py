@@ -152,6 +152,14 @@ def test_orders_of_rows_are_orders_of_the_same_problem():
     assert abs(told["last"] - alone) < 5.0
 
 
+@pytest.mark.large
+def test_other_folds_choose_among_the_same_machines():
+    problem = draw("twonorm", 0)
+    told = values_of("SVM-Stump, other folds", problem, 0)
+    assert told["least"] <= told["error"] <= told["largest"]
+    assert abs(told["error"] - values_of("SVM-Stump", problem, 0)["error"]) < 2.0
+
+
 def test_redrawn_splits_are_as_large_as_the_given_ones_and_of_the_same_rows():
     available("ida_breast_cancer")
     given, redrawn = (draw(f"ida_breast_cancer{suffix}", 0) for suffix in ("", " redrawn"))

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.model_selection import StratifiedKFold
 
 from kernsemble.boosting import (
     AdaBoostClassifier,
@@ -29,13 +30,27 @@ from kernsemble.svm import (
 )
 
 WIDTHS = 2.0 ** np.arange(-15, 4, 2)
-N_ORDERS = 5
+N_REPEATS = 5
 SCALE_FREE_CS, RADIAL_CS = 2.0 ** np.arange(-17, 4, 2), 2.0 ** np.arange(-5, 16, 2)
 
 
 def _machine(kernel: Any, Cs: Any) -> InfiniteEnsembleClassifierCV:
     """Return a machine whose C, and width, five folds choose; the problem is scaled already."""
     return InfiniteEnsembleClassifierCV(kernel, Cs, scaling=None)
+
+
+def _by_other_folds(problem: Problem, seed: int) -> Values:
+    """Return the error of SVM-Stump over choices of C by random folds."""
+    errors = []
+    for repeat in range(N_REPEATS):
+        folds = StratifiedKFold(5, shuffle=True, random_state=repeat)
+        machine = _machine(Stump(), SCALE_FREE_CS).set_params(cv=folds)
+        errors.append(tested(machine, problem, seed)["error"])
+    return _spread(errors, "error")
+
+
+def _spread(errors: list[float], name: str) -> Values:
+    return {name: float(np.mean(errors)), "least": min(errors), "largest": max(errors)}
 
 
 def _largest_margin(problem: Problem, seed: int) -> Values:
@@ -61,11 +76,11 @@ def _ended_after(n_steps: int) -> Method:
 def _in_other_orders(problem: Problem, seed: int) -> Values:
     """Return the error of the last machine, which rounding moves, over orders of the rows."""
     rng, errors = np.random.default_rng(seed), []
-    for _ in range(N_ORDERS):
+    for _ in range(N_REPEATS):
         order = rng.permutation(len(problem.y))
         machine = MultiplicativeSVC(hypothesis="last").fit(problem.X[order], problem.y[order])
         errors.append(error_of(machine, problem))
-    return {"last": float(np.mean(errors)), "least": min(errors), "largest": max(errors)}
+    return _spread(errors, "last")
 
 
 def _path(problem: Problem, _: int) -> Values:
@@ -108,6 +123,7 @@ ESTIMATORS: dict[str, Any] = {
     "SVM-Stump ranks": _machine(Stump(), SCALE_FREE_CS).set_params(scaling="rank"),
 }
 METHODS: dict[str, Method] = {
+    "SVM-Stump, other folds": _by_other_folds,
     "LPBoost-Stump hard margin": _largest_margin,
     "partially trained": _partially_trained,
     "path": _path,
