@@ -38,7 +38,7 @@ def test_tables_claims_and_files(reproduce, tmp_path):
         "✓ good is better than bad: holds on all of 2 sets",
         "✗ bad is better than good: fails on 2 of 2 sets (twonorm; ringnorm)",
         "Of 4 published numbers 3 (75%) are met or beaten, 1 of them beaten; 1 are missed, of "
-        "which 1 are explained.",
+        "which 1 are explained by a test.",
         "the 12 cells, of this run and earlier ones, took",
     ):
         assert told in result.stdout

@@ -53,7 +53,7 @@ class Profile:
 
 
 class Tally(NamedTuple):
-    """How many published numbers were met, beaten and missed, and of these explained."""
+    """How many published numbers were met, beaten and missed, and of these explained by a test."""
 
     within: int
     better: int
@@ -220,21 +220,24 @@ class Paper:
                 continue
             for entry in self.entries(table.name, store):
                 if entry.comparison is not None:
-                    is_explained = self.explanation_of(table.name, entry) is not None
                     key = (self.data_of(entry.row, table), *table.columns[entry.column])
                     verdict, before = verdicts.get(key, (entry.comparison.verdict, False))
+                    is_explained = self.is_explained(table.name, entry, store)
                     verdicts[key] = (verdict, before or is_explained)
         told = list(verdicts.values())
         n_of = {each: sum(verdict is each for verdict, _ in told) for each in Verdict}
         explained = sum(verdict is Verdict.WORSE and known for verdict, known in told)
         return Tally(n_of[Verdict.WITHIN], n_of[Verdict.BETTER], n_of[Verdict.WORSE], explained)
 
-    def explanation_of(self, table: str, entry: Entry) -> Explanation | None:
-        """Return why a number differs, if it is told."""
-        for each in self.explanations:
-            if each.explains(table, entry.row, entry.column):
-                return each
-        return None
+    def is_explained(self, table: str, entry: Entry, store: Store) -> bool:
+        """Whether it is told why a number differs, and the table that tests it meets the number."""
+        return any(
+            other.comparison is not None and other.comparison.verdict is not Verdict.WORSE
+            for each in self.explanations
+            if each.tested_by is not None and each.explains(table, entry.row, entry.column)
+            for other in self.entries(each.tested_by, store)
+            if (other.row, other.column) == (entry.row, entry.column)
+        )
 
 
 def compute(cell: Cell) -> dict[str, float]:

@@ -72,7 +72,7 @@ def told_of(*tallies: Tally) -> str:
     return (
         f"Of {n} published numbers {tally.within + tally.better} ({tally.share:.0%}) are met or "
         f"beaten, {tally.better} of them beaten; {tally.worse} are missed, of which "
-        f"{tally.explained} are explained."
+        f"{tally.explained} are explained by a test."
     )
 
 
@@ -83,7 +83,8 @@ def summary_of(table: Table, rows: list[Row]) -> str:
     if table.is_judged:
         entries = [entry for row in rows for entry in row.entries]
         counts = Counter(each.comparison.verdict for each in entries if each.comparison)
-        told = f"{', '.join(f'{counts[v]} {v.value}' for v in Verdict)}; {told}"
+        if counts:
+            told = f"{', '.join(f'{counts[v]} {v.value}' for v in Verdict)}; {told}"
     return told if not failures else f"{told} {failures} cells failed."
 
 
