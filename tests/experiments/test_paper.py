@@ -141,6 +141,9 @@ def test_numbers_missed_are_explained_by_a_table_that_meets_them(paper, tmp_path
         "table1, SVM-Stump on ringnorm-n: The margin was hard. (table1b: 1 of 1 numbers are met.)"
         in text
     )
+    for k in range(3):
+        store.keep(Record(Cell("ringnorm-n", "SVM-Stump hard margin", k), {"error": 9.0 + k}))
+    assert paper.tally(store) == (0, 1, 1, 0)
 
 
 def test_explanations_that_are_not_tested_yet_say_so(paper, tmp_path):
