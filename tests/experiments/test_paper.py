@@ -142,7 +142,7 @@ def test_numbers_missed_are_explained_by_a_table_that_meets_them(paper, tmp_path
         in text
     )
     for k in range(3):
-        store.keep(Record(Cell("ringnorm-n", "SVM-Stump hard margin", k), {"error": 9.0 + k}))
+        store.keep(Record(Cell("ringnorm", "SVM-Stump hard margin", k), {"error": 9.0 + k}))
     assert paper.tally(store) == (0, 1, 1, 0)
 
 
