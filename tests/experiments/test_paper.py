@@ -168,6 +168,16 @@ def test_results_are_kept_without_seconds(paper, tmp_path):
     assert again.records[cell].version == "1"
 
 
+def test_numbers_that_only_some_draws_tell_are_kept(tmp_path):
+    cells = [Cell("twonorm", "SVM-Stump", seed) for seed in range(2)]
+    values = [{"error": 1.0}, {"error": 2.0, "mistakes": 3.0}]
+    records = [Record(cell, told) for cell, told in zip(cells, values, strict=True)]
+    path = tmp_path / "results.jsonl"
+    write_results(cells, store_with(tmp_path, *records), path)
+    again = read_results(path)
+    assert [again.records[cell].values for cell in cells] == values
+
+
 def test_claims_hold_fail_or_are_not_computed():
     claim = Claim("", "t", "a", ("b",), ("x", "y"), times=2.0)
     means = {("x", "a"): Mean(1.0, None, 1), ("x", "b"): Mean(2.0, None, 1)}

@@ -27,7 +27,11 @@ def read_results(path: Path) -> Store:
     for line in path.read_text(encoding="utf-8").splitlines():
         told = json.loads(line)
         for place, seed in enumerate(told["seeds"]):
-            values = {name: numbers[place] for name, numbers in told["values"].items()}
+            values = {
+                name: numbers[place]
+                for name, numbers in told["values"].items()
+                if numbers[place] is not None
+            }
             cell = Cell(told["data"], told["method"], seed)
             store.keep(Record(cell, values, version=told["version"]))
     return store
@@ -37,15 +41,19 @@ def _line(records: list[Record]) -> str:
     records = [record for record in records if record.failure is None]
     if not records:
         return ""
-    names = [name for name in records[0].values if name.partition(",")[0] not in OF_THE_MACHINE]
+    told_by_any = dict.fromkeys(name for record in records for name in record.values)
+    names = [name for name in told_by_any if name.partition(",")[0] not in OF_THE_MACHINE]
     told = {
         "data": records[0].cell.data,
         "method": records[0].cell.method,
         "version": max(record.version for record in records),
         "seeds": [record.cell.seed for record in records],
         "values": {
-            name: [float(f"{record.values[name]:.{DIGITS}g}") for record in records]
-            for name in names
+            name: [_rounded(record.values.get(name)) for record in records] for name in names
         },
     }
     return json.dumps(told) + "\n"
+
+
+def _rounded(number: float | None) -> float | None:
+    return None if number is None else float(f"{number:.{DIGITS}g}")
