@@ -367,3 +367,11 @@ def test_equal_numbers_without_spread_agree():
 def test_every_maker_and_method_is_named_once():
     assert set(RARE_CLASSES) <= set(MAKERS)
     assert not set(MAKERS) & set(METHODS)
+
+
+@pytest.mark.large
+def test_the_automatic_machine_ranks_the_same_twice():
+    problem = draw("twonorm-n", 0)
+    signs = problem._replace(y=(problem.y > 0).astype(int), y_test=(problem.y_test > 0).astype(int))
+    first, second = (values_of("auto ranking", signs, 0) for _ in range(2))
+    assert first["lost"] == second["lost"]

@@ -34,12 +34,17 @@ def seconds_of_fit(model: Any, problem: Problem) -> float:
     The first time in a process a copy is fitted to a few rows before, so that what is compiled
     is not timed.
     """
-    key = repr(model), issparse(problem.X)
+    compile_by_fitting(repr(model), clone(model).fit, problem)
+    return timed(lambda: model.fit(problem.X, problem.y))[1]
+
+
+def compile_by_fitting(name: str, fit: Callable[[Any, Any], Any], problem: Problem) -> None:
+    """Fit what has this name to a few rows of each class, the first time in a process."""
+    key = name, issparse(problem.X)
     if key not in _compiled:
         few = _few_of_each_class(problem.y)
-        clone(model).fit(problem.X[few], problem.y[few])
+        fit(problem.X[few], problem.y[few])
         _compiled.add(key)
-    return timed(lambda: model.fit(problem.X, problem.y))[1]
 
 
 def timed(work: Callable[[], Result]) -> tuple[Result, float]:
