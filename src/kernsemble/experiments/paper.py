@@ -148,25 +148,29 @@ class Paper:
             Another number of draws than the profile's, if there are so many.
         """
         asked = self.profiles[profile]
-        names = self.parts(parts)
-        wanted = [
-            (row, self.data_of(row, table), source.method, None)
-            for table in (self.tables[name] for name in names if name in self.tables)
-            for row in table.rows
-            for source in table.columns.values()
-        ] + [
-            (row, self.data_of(row), method, figure.runs)
-            for figure in (self.figures[name] for name in names if name in self.figures)
-            for row in figure.rows
-            for method in figure.methods
-        ]
         cells = {
             Cell(data, method, seed)
-            for row, data, method, most in wanted
+            for row, data, method, most in self._wanted(self.parts(parts))
             if asked.asks_for(row, method)
             for seed in range(_n_runs(asked, row, data, method, runs, most))
         }
         return sorted(cells, key=lambda cell: (cell.seed, cell.data, cell.method))
+
+    def _wanted(self, names: Sequence[str]) -> Iterator[tuple[str, str, str, int | None]]:
+        """Yield rows of tables and figures, their data, methods, and limits to the draws."""
+        for table in (self.tables[name] for name in names if name in self.tables):
+            for row in table.rows:
+                for source in table.columns.values():
+                    yield row, self.data_of(row, table), source.method, None
+        for figure in (self.figures[name] for name in names if name in self.figures):
+            for row in figure.rows:
+                for method in figure.methods:
+                    yield row, self.data_of(row), method, figure.runs
+
+    def records(self, store: Store) -> list[Record]:
+        """Return all that a store has of the paper's tables and figures."""
+        pairs = {(data, method) for _, data, method, _ in self._wanted(self.parts())}
+        return [record for pair in sorted(pairs) for record in store.records_of(*pair)]
 
     def parts(self, names: Sequence[str] | None = None) -> list[str]:
         """Return the names of tables and figures, of all unless some are given."""

@@ -31,6 +31,8 @@ def as_markdown(paper: Paper, store: Store) -> str:
     """Return all tables of a paper that have numbers, and its claims."""
     parts = [f"# {paper.title}", ""]
     parts += [f"Ours ± standard error, in brackets the published number; {MARKS_TOLD}."]
+    versions = sorted({record.version for record in paper.records(store)})
+    parts += [f"kernsemble {', '.join(versions)}; seconds are those of one machine."]
     for table in paper.tables.values():
         rows = rows_of(paper, table, store)
         if rows:

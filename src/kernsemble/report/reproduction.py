@@ -1,7 +1,7 @@
 """Papers computed again as one page: published numbers, ours, verdicts, claims and figures."""
 
 from base64 import b64encode
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from io import BytesIO
@@ -118,7 +118,7 @@ class PaperSummary:
     def of(cls, paper: Paper, store: Store) -> Self:
         """Return what a store tells of a paper."""
         shown = ((table, rows_of(paper, table, store)) for table in paper.tables.values())
-        records = list(_records_of(paper, store))
+        records = paper.records(store)
         return cls(
             paper,
             paper.tally(store),
@@ -147,23 +147,6 @@ class PaperSummary:
     def n_looked_at(self) -> int:
         """How many claims there are numbers for."""
         return sum(found.holds is not None for _, found, _ in self.claims)
-
-
-def _records_of(paper: Paper, store: Store) -> Iterator[Record]:
-    """Yield the records of all cells that a paper's tables and figures are made of."""
-    pairs = {
-        (paper.data_of(row, table), source.method)
-        for table in paper.tables.values()
-        for row in table.rows
-        for source in table.columns.values()
-    } | {
-        (paper.data_of(row), method)
-        for figure in paper.figures.values()
-        for row in figure.rows
-        for method in figure.methods
-    }
-    for pair in sorted(pairs):
-        yield from store.records_of(*pair)
 
 
 def reproduction_page(papers: Iterable[Paper], store: Store) -> str:
@@ -203,7 +186,7 @@ def keep_results(paper: Paper, store: Store) -> list[Path]:
         The records.
     """
     results, tables = paper.folder / "results.jsonl", paper.folder / "tables.md"
-    write_results([record.cell for record in _records_of(paper, store)], store, results)
+    write_results([record.cell for record in paper.records(store)], store, results)
     tables.write_text(as_markdown(paper, store), encoding="utf-8")
     written = [results, tables]
     for figure in paper.figures.values():
