@@ -67,12 +67,8 @@ def quick_methods(paper):
     return sources if methods is None else sources & set(methods)
 
 
-def committed():
-    return [paper for paper in papers().values() if (paper.folder / "results.jsonl").exists()]
-
-
 @pytest.mark.large
-@pytest.mark.parametrize("paper", committed(), ids=lambda paper: paper.name)
+@pytest.mark.parametrize("paper", papers().values(), ids=lambda paper: paper.name)
 def test_committed_results_are_computed_again(paper, monkeypatch):
     """A few cells, of artificial data and of the methods that quick runs have."""
 
