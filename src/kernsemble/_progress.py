@@ -1,6 +1,7 @@
-"""What is told while a fit goes on, through the callbacks of scikit-learn where it has them."""
+"""Progress of a fit, reported through scikit-learn's callbacks if it has them."""
 
 from collections.abc import Callable
+from itertools import count
 from typing import Any, Self, TypeVar
 
 try:
@@ -19,34 +20,36 @@ def with_callbacks(method: Method) -> Method:
 
 
 class Task:
-    """A part of a fit, within which callbacks know that it is at work."""
+    """A part of a fit; callbacks are notified when it begins and ends."""
 
-    def __init__(self, estimator: Any, context: Any, told: dict[str, Any]) -> None:
-        self._estimator, self._context, self._told = estimator, context, told
+    def __init__(self, estimator: Any, context: Any, reported: dict[str, Any]) -> None:
+        self._estimator, self._context, self._reported = estimator, context, reported
+        self._numbers = count()
 
     @classmethod
     def of_fit(cls, estimator: Any, n_parts: int, X: Any, y: Any, sample_weight: Any) -> Self:
-        """Return the whole of a fit, which has so many parts."""
+        """Return the task of a whole fit, which has `n_parts` parts."""
         begin = getattr(estimator, "_init_callback_context", None)
         context = begin and begin(max_subtasks=n_parts, sequential_subtasks=False)
         metadata = None if sample_weight is None else {"sample_weight": sample_weight}
-        told = {"X": X, "y": y, "metadata": metadata, "reconstruction_attributes": {}}
-        return cls(estimator, context, told)
+        reported = {"X": X, "y": y, "metadata": metadata, "reconstruction_attributes": {}}
+        return cls(estimator, context, reported)
 
-    def part(self, name: str, place: int, n_parts: int | None = 0) -> "Task":
-        """Return one of the parts, which may be done in any order and by any thread.
+    def part(self, name: str, number: int | None = None, n_parts: int | None = 0) -> "Task":
+        """Return one of the parts, which may run in any order and in any thread.
 
-        It has so many parts of its own, None if that is not known.
+        Without a number it is the next one. It has `n_parts` parts itself, None if unknown.
         """
+        number = next(self._numbers) if number is None else number
         context = self._context and self._context.subcontext(
-            task_name=name, task_id=place, max_subtasks=n_parts, sequential_subtasks=False
+            task_name=name, task_id=number, max_subtasks=n_parts, sequential_subtasks=False
         )
         return Task(self._estimator, context, {})
 
-    def note(self, name: str, place: int) -> None:
-        """Tell that one of the parts is done."""
+    def note(self, name: str, number: int | None = None) -> None:
+        """Report that one of the parts is done."""
         if self._context is not None:
-            with self.part(name, place):
+            with self.part(name, number):
                 pass
 
     def __enter__(self) -> Self:
@@ -56,4 +59,4 @@ class Task:
 
     def __exit__(self, kind: object, *_: object) -> None:
         if self._context is not None and kind is None:
-            self._context.call_on_fit_task_end(estimator=self._estimator, **self._told)
+            self._context.call_on_fit_task_end(estimator=self._estimator, **self._reported)

@@ -29,7 +29,7 @@ from kernsemble.kernels.columns import leaves
 from kernsemble.kernels.slice_parts import Categories, Coordinates
 from kernsemble.kernels.slices import NoSlicesError, Slices, slices_of
 from kernsemble.preprocessing.scaling import FeatureScaling
-from kernsemble.svm.expansion import expansion_values
+from kernsemble.svm.backends.matrix import expansion_values
 
 SLICED = (Stump, MiddleStump, Category)
 ROUNDING = 1e-12  # of the measure of a column

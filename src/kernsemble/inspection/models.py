@@ -18,8 +18,8 @@ from kernsemble.inspection.tables import pieces_of_tables
 from kernsemble.inspection.votes import pieces_of_votes
 from kernsemble.kernels import Kernel
 from kernsemble.svm import MultiplicativeSVC, SVMPath
-from kernsemble.svm.machine import Machine
-from kernsemble.svm.memory import Budget
+from kernsemble.svm.backends.memory import Budget
+from kernsemble.svm.estimator import KernelMachine
 from kernsemble.svm.multiclass import OneVersusOne
 
 
@@ -94,7 +94,7 @@ class Model(ABC):
     def dense(self, rows: Rows) -> FloatArray:
         """Return rows as an array, if it is within the memory that the model may take."""
         if sparse.issparse(rows):
-            Budget.of(getattr(self.fitted, "cache_size", None)).demand(
+            Budget.from_megabytes(getattr(self.fitted, "cache_size", None)).check(
                 8.0 * rows.shape[0] * rows.shape[1],
                 "rows are sparse, and as the array that a view reads they take",
                 "give fewer rows",
@@ -229,7 +229,7 @@ def as_model(model: Any) -> Model:
     if isinstance(model, VotingEnsemble):
         check_is_fitted(model, "voters_")
         return VotingModel(model)
-    if isinstance(model, (Machine, MultiplicativeSVC)):
+    if isinstance(model, (KernelMachine, SVMPath, MultiplicativeSVC)):
         check_is_fitted(model, ["support_", "tables_"], all_or_any=any)
         return SupportVectorModel(model)
     raise TypeError(

@@ -16,7 +16,7 @@ from kernsemble.kernels import Kernel, Perceptron
 from kernsemble.kernels.algebra import terms
 from kernsemble.kernels.ensemble import Simplified
 from kernsemble.kernels.slice_parts import seen_columns
-from kernsemble.svm.blocks import FittedTables
+from kernsemble.svm.backends.tables.blocks import FittedTables
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,9 +27,9 @@ from kernsemble.kernels.slice_parts import (
 from kernsemble.kernels.slices import Slices
 from kernsemble.preprocessing.scaling import FeatureScaling
 from kernsemble.solvers.quantise import Levels
-from kernsemble.svm.blocks import FittedBlock, FittedTables
-from kernsemble.svm.cells import CellTables
-from kernsemble.svm.shapes import ShapeTables
+from kernsemble.svm.backends.tables.blocks import FittedBlock, FittedTables
+from kernsemble.svm.backends.tables.cells import CellTables
+from kernsemble.svm.backends.tables.slices import ShapeTables
 
 Labels = Sequence[tuple[Any, ...] | None]
 

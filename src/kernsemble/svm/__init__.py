@@ -1,12 +1,10 @@
 """Support vector machines that are infinite ensembles."""
 
-from kernsemble.svm.classifier_cv import InfiniteEnsembleClassifierCV
-from kernsemble.svm.infinite_ensemble import InfiniteEnsembleClassifier
-from kernsemble.svm.kernel_perceptron import KernelPerceptron
-from kernsemble.svm.multiplicative_svc import MultiplicativeSVC
-from kernsemble.svm.regressor import InfiniteEnsembleRegressor
-from kernsemble.svm.regressor_cv import InfiniteEnsembleRegressorCV
-from kernsemble.svm.svm_path import SVMPath
+from kernsemble.svm.classifier import InfiniteEnsembleClassifier, InfiniteEnsembleClassifierCV
+from kernsemble.svm.partial_training import MultiplicativeSVC
+from kernsemble.svm.perceptron import KernelPerceptron
+from kernsemble.svm.regressor import InfiniteEnsembleRegressor, InfiniteEnsembleRegressorCV
+from kernsemble.svm.regularization_path import SVMPath
 
 __all__ = [
     "InfiniteEnsembleClassifier",

@@ -1,52 +1,56 @@
-r"""Several classes, decided by machines that know two sides each.
+r"""Several classes, predicted by machines that separate two sides each.
 
-A reduction tells which classes are on the two sides of each machine, and turns what the
-machines say into decision values and probabilities of classes. Two classes need one
-machine, whose positive side is the second class, whatever the reduction.
+A reduction defines which classes are on the two sides of each machine, and combines the values
+of the machines into decision values and probabilities of classes. Two classes need one machine,
+whose positive side is the second class, whatever the reduction.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils import compute_sample_weight
 
 from kernsemble._arguments import check_choice
 from kernsemble._typing import FloatArray, IntArray
+from kernsemble._validation import read_classes, refuse_one_class
 from kernsemble._value import Value
 
 Multiclass: TypeAlias = Literal["one-vs-one", "one-vs-rest"]
-Shape: TypeAlias = Literal["ovr", "ovo"]
+DecisionShape: TypeAlias = Literal["ovr", "ovo"]
 
-SMALLEST_SHARE = 1e-7  # of a pair, so that no class is impossible before all pairs are heard
-NUMBERS_A_BLOCK = 2_000_000  # of the linear systems that are solved together
+SMALLEST_SHARE = 1e-7  # probability of a class within a pair, so that none is impossible
+MAX_ENTRIES = 2_000_000  # of the linear systems that are solved together
 
 
 class Reduction(Value, ABC):
-    """A way to decide among several classes by machines that know two sides each."""
+    """A way to predict several classes by machines that separate two sides each."""
 
     n_classes: int
 
     @property
     @abstractmethod
     def n_machines(self) -> int:
-        """How many machines there are."""
+        """The number of machines."""
 
     @abstractmethod
     def signs(self, codes: IntArray, machine: int) -> FloatArray:
-        """Return +1 and −1 for the rows on the sides of a machine, 0 for those on neither."""
+        """Return +1 and −1 for rows on the sides of a machine, 0 for rows on neither side."""
 
     @abstractmethod
     def decisions(self, values: FloatArray) -> FloatArray:
-        """Return the decision value of every class (columns); of two classes one number."""
+        """Return the decision value of every class (columns); one number for two classes."""
 
     @abstractmethod
     def combine(self, shares: FloatArray) -> FloatArray:
-        """Return probabilities of classes from those of the machines' positive sides."""
+        """Return class probabilities, given those of the positive sides of the machines."""
 
     def winners(self, values: FloatArray) -> IntArray:
-        """Return the codes of the classes that the machines choose."""
+        """Return the codes of the predicted classes."""
         decisions = self.decisions(values)
         return decisions.argmax(axis=1) if decisions.ndim == 2 else (decisions > 0.0).astype(int)
 
@@ -71,25 +75,25 @@ class OneVersusOne(Reduction):
         return (codes == positive).astype(np.float64) - (codes == negative)
 
     def decisions(self, values: FloatArray) -> FloatArray:
-        """Return how many pairs each class wins, and less than a half for how clearly."""
+        """Return the number of pairs that each class wins, plus less than ½ for the confidence."""
         if self.n_classes == 2:
             return values[:, 0]
         votes = np.zeros((len(values), self.n_classes))
-        clarity = np.zeros_like(votes)
+        confidence = np.zeros_like(votes)
         for column, (positive, negative) in zip(values.T, self.pairs, strict=True):
             votes[:, positive] += column > 0.0
             votes[:, negative] += column <= 0.0
-            clarity[:, positive] += column
-            clarity[:, negative] -= column
-        return votes + clarity / (2.0 * np.abs(clarity) + 3.0)
+            confidence[:, positive] += column
+            confidence[:, negative] -= column
+        return votes + confidence / (2.0 * np.abs(confidence) + 3.0)
 
-    def combine(self, shares: FloatArray) -> FloatArray:
+    def combine(self, shares: FloatArray, max_entries: int = MAX_ENTRIES) -> FloatArray:
         if self.n_classes == 2:
             return np.column_stack([1.0 - shares[:, 0], shares[:, 0]])
         positive, negative = np.transpose(self.pairs)
         shares = np.clip(shares, SMALLEST_SHARE, 1.0 - SMALLEST_SHARE)
         together = np.empty((len(shares), self.n_classes))
-        height = max(NUMBERS_A_BLOCK // (self.n_classes + 1) ** 2, 1)
+        height = max(max_entries // (self.n_classes + 1) ** 2, 1)
         for start in range(0, len(shares), height):
             block = slice(start, start + height)
             against = np.zeros((len(shares[block]), self.n_classes, self.n_classes))
@@ -120,21 +124,76 @@ class OneVersusRest(Reduction):
 
 
 def as_reduction(multiclass: Multiclass, n_classes: int) -> Reduction:
-    """Return the reduction of a name."""
+    """Return the reduction with a name."""
     check_choice("multiclass", multiclass, get_args(Multiclass))
     if multiclass == "one-vs-rest" and n_classes > 2:
         return OneVersusRest(n_classes)
     return OneVersusOne(n_classes)
 
 
-def check_shape(shape: Shape, multiclass: Multiclass) -> None:
-    """Demand a shape of decision values that the machines can give."""
-    check_choice("decision_function_shape", shape, get_args(Shape))
+def check_shape(shape: DecisionShape, multiclass: Multiclass) -> None:
+    """Check that the machines can return decision values of this shape."""
+    check_choice("decision_function_shape", shape, get_args(DecisionShape))
     if shape == "ovo" and multiclass == "one-vs-rest":
         raise ValueError(
-            "decision_function_shape = 'ovo' asks for the values of all pairs of classes, and "
-            "multiclass = 'one-vs-rest' fits none: give 'ovr', or multiclass='one-vs-one'"
+            "decision_function_shape = 'ovo' needs a machine for every pair of classes, and "
+            "multiclass = 'one-vs-rest' fits none: use 'ovr', or multiclass='one-vs-one'"
         )
+
+
+class MulticlassMixin:
+    """A classifier whose machines, each of two sides, are combined by a reduction."""
+
+    classes_: Any
+    reduction_: Reduction
+    multiclass: Multiclass
+    decision_function_shape: DecisionShape
+    _values: Callable[[ArrayLike], FloatArray]  # of every machine (columns) at every row
+
+    def decision_function(self, X: ArrayLike) -> FloatArray:
+        """Return the decision value of each row; with several classes, one per class.
+
+        With more than two classes and one-vs-one it is the number of pairs that a class wins,
+        plus less than a half that ranks ties; or, if `decision_function_shape` is "ovo", the
+        value of each pair, positive for its first class.
+        """
+        return self._decisions(self._values(X))
+
+    def predict(self, X: ArrayLike) -> Any:
+        """Return the predicted class of each row."""
+        return self._winners(self._values(X))
+
+    def _read_labels(self, y: Any) -> IntArray:
+        """Store the classes and the reduction, and return the code of each row's class."""
+        self.classes_, codes = read_classes(y)
+        refuse_one_class(self.classes_)
+        self.reduction_ = as_reduction(self.multiclass, len(self.classes_))
+        return codes
+
+    def _signs(self, codes: IntArray) -> list[FloatArray]:
+        """Return the signs of all rows for each machine; 0 for rows on neither side."""
+        machines = range(self.reduction_.n_machines)
+        return [self.reduction_.signs(codes, machine) for machine in machines]
+
+    def _decisions(self, values: FloatArray) -> FloatArray:
+        if self.decision_function_shape == "ovo" and len(self.classes_) > 2:
+            return values
+        return self.reduction_.decisions(values)
+
+    def _winners(self, values: FloatArray) -> Any:
+        return self.classes_[self.reduction_.winners(values)]
+
+
+def class_factors(class_weight: Any, y: Any, codes: IntArray, counts: FloatArray) -> FloatArray:
+    """Return the factor of C for each row; "balanced" gives every class the same total."""
+    if class_weight != "balanced":
+        factors = compute_sample_weight(class_weight, y)
+        if not (np.isfinite(factors) & (factors >= 0.0)).all():
+            raise ValueError(f"class_weight = {class_weight!r}: give finite numbers, none negative")
+        return factors
+    totals = np.bincount(codes, counts)
+    n_present = np.count_nonzero(totals)
+    return (counts.sum() / n_present / np.where(totals > 0.0, totals, np.inf))[codes]
 
 
 def _coupled(against: FloatArray) -> FloatArray:

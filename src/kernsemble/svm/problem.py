@@ -1,30 +1,31 @@
-"""What a machine is asked, before there is a matrix and a penalty."""
+"""The optimisation problem of one machine, before a kernel and a penalty C are fixed."""
 
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
+from scipy import sparse
 
-from kernsemble._typing import FloatArray, IntArray
+from kernsemble._typing import FloatArray, IntArray, Rows
 from kernsemble.solvers import Solution
+from kernsemble.solvers.losses import Loss
 
 
 @dataclass(frozen=True, eq=False)
 class TargetScale:
     r"""The mean and the standard deviation of a target.
 
-    Numbers are fitted as :math:`(y - \bar y)/\sigma`, where penalties and tolerances mean
-    the same whatever the unit of y: with :math:`C = \sigma C'` and
-    :math:`\varepsilon = \sigma\varepsilon'` the solutions are the same but for
-    :math:`\beta = \sigma\beta'`.
+    Numbers are fitted as :math:`(y - \bar y)/\sigma`, so that penalties and tolerances do not
+    depend on the unit of y: with :math:`C = \sigma C'` and :math:`\varepsilon =
+    \sigma\varepsilon'` the solutions are the same but for :math:`\beta = \sigma\beta'`.
     """
 
     centre: float = 0.0
     spread: float = 1.0
 
     @classmethod
-    def of(cls, y: FloatArray, weight: FloatArray) -> Self:
-        """Return the scale of numbers that count so often; equal numbers have spread 1."""
+    def from_targets(cls, y: FloatArray, weight: FloatArray) -> Self:
+        """Return the scale of weighted numbers; constant numbers have spread 1."""
         unit = float(np.abs(y).max()) or 1.0
         mean = float(np.average(y / unit, weights=weight))
         away = y / unit - mean
@@ -34,21 +35,21 @@ class TargetScale:
         spread = float(np.sqrt(np.average((away / farthest) ** 2, weights=weight)))
         return cls(unit * mean, unit * farthest * spread or 1.0)
 
-    def standardised(self, y: FloatArray) -> FloatArray:
+    def standardise(self, y: FloatArray) -> FloatArray:
         """Return numbers of mean 0 and standard deviation 1."""
         return (y - self.centre) / self.spread
 
-    def restored(self, values: FloatArray) -> FloatArray:
-        """Return the numbers that were standardised."""
+    def restore(self, values: FloatArray) -> FloatArray:
+        """Return standardised numbers in their original unit."""
         return self.centre + self.spread * values
 
-    def solution(self, found: Solution) -> Solution:
-        """Return the solution for the target itself from that for the standardised one."""
+    def restore_solution(self, found: Solution) -> Solution:
+        """Return the solution for the target itself, given that for the standardised one."""
         return replace(
             found,
             beta=self.spread * found.beta,
             bias=self.centre + self.spread * found.bias,
-            residual=self.restored(found.residual),
+            residual=self.restore(found.residual),
             objective=self.spread * (self.spread * float(found.objective)),
             gap=self.spread * (self.spread * float(found.gap)),
         )
@@ -56,36 +57,72 @@ class TargetScale:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """The dual of one machine, without matrix and penalty: the bounds are those at C = 1.
+    """The loss of all rows at C = 1, for targets in the unit of `scale`."""
 
-    `p`, `epsilon` and the penalty are in the unit of `scale`.
-    """
-
-    p: FloatArray
-    low: FloatArray
-    high: FloatArray
-    epsilon: float = 0.0
+    loss: Loss
     scale: TargetScale = TargetScale()
 
     @classmethod
-    def of_sides(cls, signs: FloatArray, weight: FloatArray) -> Self:
-        """Return the problem of telling rows of sign +1 and −1 apart; those of 0 are absent."""
-        bounds = weight * signs
-        return cls(signs, np.minimum(0.0, bounds), np.maximum(0.0, bounds))
+    def for_signs(cls, loss: type[Loss], signs: FloatArray, weight: FloatArray) -> Self:
+        """Return the problem that separates rows of sign +1 and −1; rows of sign 0 are absent."""
+        return cls(loss.from_targets(signs, weight * np.abs(signs)))
 
     @classmethod
-    def of_numbers(
-        cls, y: FloatArray, weight: FloatArray, epsilon: float, scale: TargetScale
+    def for_numbers(
+        cls,
+        loss: type[Loss],
+        y: FloatArray,
+        weight: FloatArray,
+        epsilon: float,
+        scale: TargetScale,
     ) -> Self:
-        """Return the problem of fitting numbers; errors up to `epsilon` spreads are free."""
-        return cls(scale.standardised(y), -weight, weight, epsilon, scale)
+        """Return the problem that fits numbers; errors up to `epsilon` spreads are free."""
+        return cls(loss.from_targets(scale.standardise(y), weight, epsilon), scale)
+
+    @property
+    def penalty_unit(self) -> float:
+        r"""The unit of C for a target of spread :math:`\sigma`.
+
+        With :math:`y = \sigma y'` a loss that grows like the error has the solution of
+        :math:`C = \sigma C'`, one that grows like its square that of :math:`C = C'`.
+        """
+        return self.scale.spread if self.loss.degree == 1 else 1.0
 
     @property
     def rows(self) -> IntArray:
-        """The rows that take part; all, where none counts."""
-        present = np.flatnonzero(self.low < self.high)
-        return present if len(present) else np.arange(len(self.p))
+        """The indices of the rows with positive weight; all rows if none has."""
+        strengths = self.loss.strengths
+        present = np.flatnonzero(strengths)
+        return present if len(present) else np.arange(len(strengths))
 
-    def among(self, rows: IntArray) -> "Problem":
+    def among(self, rows: IntArray) -> Self:
         """Return the problem of some rows."""
-        return replace(self, p=self.p[rows], low=self.low[rows], high=self.high[rows])
+        return replace(self, loss=self.loss.among(rows))
+
+
+def merge_equal_rows(
+    X: Rows, codes: IntArray, counts: FloatArray, *weights: FloatArray
+) -> tuple[Any, ...]:
+    """Return the first of equal rows of a class, with the sums of their counts and weights.
+
+    The merged rows give the same machine, and no two of them reach the margin at the same time.
+    Rows of weight zero are left out.
+    """
+    group: dict[tuple[int, bytes], int] = {}
+    present, contents = np.flatnonzero(counts > 0.0), _contents(X)
+    keys = [(int(codes[row]), contents[row]) for row in present]
+    groups = np.array([group.setdefault(key, len(group)) for key in keys], dtype=np.intp)
+    first = np.unique(groups, return_index=True)[1]
+    sums = (np.bincount(groups, each[present]) for each in (counts, *weights))
+    return present[first], *sums
+
+
+def _contents(X: Rows) -> list[bytes]:
+    """Return the bytes of each row, equal for equal rows."""
+    if not sparse.issparse(X):
+        return [row.tobytes() for row in X + 0.0]  # -0.0 equals 0.0
+    X = X.copy()
+    X.sum_duplicates()
+    X.eliminate_zeros()
+    spans = zip(X.indptr[:-1], X.indptr[1:], strict=True)
+    return [X.indices[a:b].tobytes() + X.data[a:b].tobytes() for a, b in spans]

@@ -1,25 +1,56 @@
-"""An infinite ensemble that fits numbers."""
+"""Infinite ensembles for regression."""
 
+from collections.abc import Sequence
 from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
+from sklearn.metrics import get_scorer
 
 from kernsemble._arguments import check_not_negative
+from kernsemble._choice import as_grid
 from kernsemble._progress import Task, with_callbacks
-from kernsemble._typing import FloatArray, Rows
+from kernsemble._splits import read_splits
+from kernsemble._typing import FloatArray, IntArray
 from kernsemble._validation import read_weights
 from kernsemble.kernels import Kernel
 from kernsemble.preprocessing import Kind
-from kernsemble.svm.losses import LossOfNumbers, Solver, penalty_unit
-from kernsemble.svm.machine import Machine
+from kernsemble.svm.backends.base import Candidate, TrainingRows
+from kernsemble.svm.estimator import KernelMachine, SelectsSettings
+from kernsemble.svm.model_selection.cross_validation import HeldOutNumbers
+from kernsemble.svm.model_selection.grid import Variant
 from kernsemble.svm.problem import Problem, TargetScale
 
-SHARE_OF_SPREAD = 0.1  # that errors may have for free
+DEFAULT_EPSILON = 0.1  # in standard deviations of y
+GRID = tuple(2.0**power for power in range(-11, 8, 2))  # values of C, in standard deviations of y
 
 
-class InfiniteEnsembleRegressor(RegressorMixin, Machine):
+class EnsembleRegressor(RegressorMixin, KernelMachine):
+    """The reading of numbers, and the prediction, that both regressors share."""
+
+    _task = "regression"
+
+    def _read(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None
+    ) -> tuple[TrainingRows, FloatArray]:
+        """Return weighted rows and their numbers."""
+        X, y = self._read_training_rows(X, y, y_numeric=True)
+        weight = read_weights(sample_weight, X.shape[0])
+        rows = TrainingRows(X, weight, self._columns.is_category)
+        return rows, np.asarray(y, dtype=np.float64)
+
+    def _problem(
+        self, y: FloatArray, weight: FloatArray, epsilon: float, scale: TargetScale
+    ) -> Problem:
+        return Problem.for_numbers(self._loss, y, weight, epsilon, scale)
+
+    def predict(self, X: ArrayLike) -> FloatArray:
+        """Return the predicted number of each row."""
+        return self._values(X)[:, 0]
+
+
+class InfiniteEnsembleRegressor(EnsembleRegressor):
     r"""A weighted sum of infinitely many hypotheses that fits numbers.
 
     .. math:: \min_{w, b}\; \tfrac12\|w\|^2
@@ -31,17 +62,20 @@ class InfiniteEnsembleRegressor(RegressorMixin, Machine):
     kernel, scaling, max_iter, cache_size, warm_start
         As for `InfiniteEnsembleClassifier`.
     C : float or "scale", default="scale"
-        How much errors count against the size of the weights, in units of y; "scale" is the
-        standard deviation of y over the mean distance of training rows.
+        Regularization parameter, the weight of errors relative to the norm of the weights, in
+        units of y; "scale" is the standard deviation of y over the mean distance of training
+        rows.
     epsilon : float or "scale", default="scale"
-        Errors up to this do not count, in units of y; "scale" is a tenth of the standard
-        deviation of y.
+        Width of the tube within which errors are free, in units of y; "scale" is a tenth of the
+        standard deviation of y.
     tol : float, default=1e-3
-        The violation of the optimality conditions to stop at, in standard deviations of y; for
-        the additive solver the duality gap, as a share of the objective.
-    loss : {"epsilon_insensitive", "squared"}, default="epsilon_insensitive"
-        What errors cost: that of support vector machines, or half their square, which has no
-        epsilon, whose C does not depend on the unit of y, and which needs the additive solver.
+        Largest violation of the optimality (KKT) conditions at which to stop, in standard
+        deviations of y; for the additive solver, the duality gap relative to the objective.
+    loss : {"epsilon_insensitive", "squared", "auto"}, default="epsilon_insensitive"
+        Loss function: that of support vector regression, or half the squared error, which has
+        no epsilon, whose C does not depend on the unit of y, and which needs the additive
+        solver. "auto" is the first with the exact solver and the second with
+        ``solver="additive"``.
     solver, max_levels, n_slices, n_grids, random_state
         As for `InfiniteEnsembleClassifier`.
 
@@ -49,7 +83,7 @@ class InfiniteEnsembleRegressor(RegressorMixin, Machine):
     ----------
     C_, epsilon_ : floats
         The numbers that C and epsilon stand for.
-    solver_, tables_, sampling_error_, mixed_table_
+    solver_, loss_, machines_, tables_, sampling_error_, mixed_table_
         As for `InfiniteEnsembleClassifier`.
     kernel_, scaling_, support_, support_vectors_, dual_coef_, intercept_, objective_
         As for `InfiniteEnsembleClassifier`.
@@ -81,8 +115,8 @@ class InfiniteEnsembleRegressor(RegressorMixin, Machine):
         max_iter: int | None = None,
         cache_size: float | None = None,
         warm_start: bool = False,
-        solver: Solver = "auto",
-        loss: LossOfNumbers = "epsilon_insensitive",
+        solver: str = "auto",
+        loss: str = "epsilon_insensitive",
         max_levels: int = 256,
         n_slices: int | None = None,
         n_grids: int = 512,
@@ -105,46 +139,178 @@ class InfiniteEnsembleRegressor(RegressorMixin, Machine):
 
     @with_callbacks
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Find the ensemble.
+        """Fit the ensemble.
 
         Parameters
         ----------
         X : array-like, sparse matrix or DataFrame of shape (n, n_features)
-            Rows.
+            Training rows.
         y : array-like of shape (n,)
-            The numbers to fit.
+            Target numbers.
         sample_weight : array-like of shape (n,), optional
-            How often each row counts; zero is absence.
+            Weights; a weight of 2 is the same as two equal rows, 0 as no row.
 
         Returns
         -------
         self
         """
         self._check_settings()
-        rows, target, weight = self._read(X, y, sample_weight)
-        scale = TargetScale.of(target, weight)
+        last = self._forget()
+        rows, target = self._read(X, y, sample_weight)
+        backend = self._choose_backend(rows)
+        settings = self._solver_settings(backend)
+        scale = TargetScale.from_targets(target, rows.weight)
         self.epsilon_ = self._width(scale.spread)
-        problem = Problem.of_numbers(target, weight, self.epsilon_ / scale.spread, scale)
+        problem = self._problem(target, rows.weight, self.epsilon_ / scale.spread, scale)
         with Task.of_fit(self, 1, X, y, sample_weight) as task:
-            comparison = self._compare_rows(rows, weight)
-            self.C_ = self._penalty(comparison, weight, penalty_unit(self.loss, problem))
-            self._fit_machines(rows, comparison, [problem], task)
+            candidate = Candidate(self._columns.kernel(self.kernel), self.scaling)
+            prepared = backend.open(rows, settings).prepare(candidate)
+            self.C_ = self._penalty(prepared, problem.penalty_unit)
+            self._fit_machines(prepared, [problem], settings, last, task)
         return self
 
-    def _read(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None
-    ) -> tuple[Rows, FloatArray, FloatArray]:
-        """Return rows, their numbers, and how often they count."""
-        X, y = self._read_rows(X, y, y_numeric=True)
-        return X, np.asarray(y, dtype=np.float64), read_weights(sample_weight, X.shape[0])
-
     def _width(self, spread: float) -> float:
-        """Return the number that epsilon stands for, where the target has that spread."""
+        """Return the number that epsilon stands for, for targets of that spread."""
         if self.epsilon == "scale":
-            return SHARE_OF_SPREAD * spread
+            return DEFAULT_EPSILON * spread
         check_not_negative("epsilon", self.epsilon)
         return float(self.epsilon)
 
-    def predict(self, X: ArrayLike) -> FloatArray:
-        """Return the value of the ensemble at each row."""
-        return self._values(X)[:, 0]
+
+class InfiniteEnsembleRegressorCV(SelectsSettings, EnsembleRegressor):
+    r"""A regression ensemble whose C, epsilon, kernel and scaling are selected by cross-validation.
+
+    Every C and every fold is solved on one kernel matrix, once for each epsilon, as in
+    `InfiniteEnsembleClassifierCV`. Of equal scores the smallest C wins, then the smallest
+    epsilon.
+
+    Parameters
+    ----------
+    kernel : str, Kernel or list of those, default="stump"
+        Kernel, or a list to select from; "auto" as for `InfiniteEnsembleClassifierCV`, at the
+        smallest epsilon.
+    Cs : sequence of float, optional
+        Values of C to select from, in standard deviations of y. By default 2**-11, 2**-9, ...,
+        2**7; in a race or with the additive solver multiples of ``C="scale"``.
+    epsilons : sequence of float, default=(0.01, 0.1)
+        Values of epsilon to select from, in standard deviations of y; the squared loss has none.
+    cv : int, splitter or iterable, default=5
+        Cross-validation folds, as everywhere in scikit-learn. Shuffle sorted rows:
+        ``KFold(5, shuffle=True, random_state=0)``.
+    scoring : str, callable or None, default=None
+        Score to maximise, as everywhere in scikit-learn; None is :math:`R^2`.
+    scaling : {"range", "rank", "distinct"}, None, list of those or "auto", default="auto"
+        Scaling of the features, or a list to select from; "auto" is "range", and all of them for
+        ``kernel="auto"``.
+    tol, max_iter, cache_size
+        As for `InfiniteEnsembleRegressor`.
+    random_state : int, RandomState or None, default=None
+        Random seed of the samples of a race, of directions and grids.
+    solver, loss, max_levels, n_slices, n_grids
+        As for `InfiniteEnsembleRegressor`.
+
+    Attributes
+    ----------
+    C_, epsilon_ : float
+        The selected values, in units of y, as `InfiniteEnsembleRegressor` takes them.
+    kernel_, scaling_
+        The selected kernel and scaling, bound to all training rows.
+    best_score_, best_params_, best_index_, cv_results_, race_results_
+        As for `InfiniteEnsembleClassifierCV`; C and epsilon are those of the grids.
+    solver_, loss_, machines_, tables_, sampling_error_, mixed_table_
+        As for `InfiniteEnsembleClassifier`.
+    support_, support_vectors_, dual_coef_, intercept_, objective_, duality_gap_
+        As for `InfiniteEnsembleClassifier`.
+    n_iter_, n_features_in_, feature_names_in_
+        As for `InfiniteEnsembleClassifier`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_friedman1
+    >>> from kernsemble.svm import InfiniteEnsembleRegressorCV
+    >>> X, y = make_friedman1(100, noise=1.0, random_state=0)
+    >>> X_test, y_test = make_friedman1(1000, noise=1.0, random_state=1)
+    >>> machine = InfiniteEnsembleRegressorCV().fit(X, y)
+    >>> machine.best_params_
+    {'kernel': 'stump', 'scaling': 'range', 'epsilon': 0.1, 'C': 0.5}
+    >>> machine.C_, machine.epsilon_
+    (2.67, 0.53)
+    >>> machine.score(X_test, y_test)
+    0.80
+    """
+
+    paper_grid = GRID
+
+    def __init__(  # noqa: PLR0913, PLR0917 (settings, given by name)
+        self,
+        kernel: str | Kernel | Sequence[str | Kernel] = "stump",
+        Cs: Sequence[float] | None = None,
+        epsilons: Sequence[float] = (0.01, 0.1),
+        cv: Any = 5,
+        scoring: Any = None,
+        scaling: Kind | Literal["auto"] | Sequence[Kind | None] | None = "auto",
+        tol: float = 1e-3,
+        max_iter: int | None = None,
+        cache_size: float | None = None,
+        random_state: Any = None,
+        solver: str = "auto",
+        loss: str = "epsilon_insensitive",
+        max_levels: int = 256,
+        n_slices: int | None = None,
+        n_grids: int = 512,
+    ) -> None:
+        self.kernel = kernel
+        self.Cs = Cs
+        self.epsilons = epsilons
+        self.cv = cv
+        self.scoring = scoring
+        self.scaling = scaling
+        self.tol = tol
+        self.max_iter = max_iter
+        self.cache_size = cache_size
+        self.random_state = random_state
+        self.solver = solver
+        self.loss = loss
+        self.max_levels = max_levels
+        self.n_slices = n_slices
+        self.n_grids = n_grids
+
+    @with_callbacks
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Select the settings by cross-validation, then fit the ensemble on all rows.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n, n_features)
+            Training rows.
+        y : array-like of shape (n,)
+            Target numbers.
+        sample_weight : array-like of shape (n,), optional
+            Weights in the machines and the scores; a weight of 2 is the same as two equal rows, 0
+            as no row.
+
+        Returns
+        -------
+        self
+        """
+        self._check_settings()
+        epsilons = as_grid("epsilons", self.epsilons, check_not_negative)
+        self._forget()
+        rows, target = self._read(X, y, sample_weight)
+        splits = read_splits(self.cv, X, target, rows.weight, is_classifier=False)
+        backend = self._choose_backend(rows)
+        settings = self._solver_settings(backend)
+        r2 = get_scorer("r2")
+        validation = self._validation(rows, target, splits, r2, HeldOutNumbers, settings)
+        scale = TargetScale.from_targets(target, rows.weight)
+        variants = [
+            Variant({"epsilon": each}, [self._problem(target, rows.weight, each, scale)])
+            for each in (epsilons if self._loss.has_epsilon else [0.0])
+        ]
+        with Task.of_fit(self, 2, X, y, sample_weight) as task:
+            selection = self._fit_best(validation, backend, variants, task)
+            self.epsilon_ = selection.params["epsilon"] * scale.spread
+        return self
+
+    def _strata(self, y: Any) -> IntArray:
+        return np.zeros(len(y), dtype=np.intp)

@@ -14,10 +14,10 @@ import numpy as np
 
 from kernsemble._jit import jit
 from kernsemble._typing import FloatArray, IntArray
-from kernsemble.solvers.additive.losses import Kinked, mean_strength
 from kernsemble.solvers.additive.result import AdditiveSolution
 from kernsemble.solvers.additive.stages import KinkedRun, Watch, relative
 from kernsemble.solvers.additive.tables import Tables, inner
+from kernsemble.solvers.losses import Kinked
 from kernsemble.solvers.result import Status
 
 PASSES_A_CHECK = 3
@@ -41,7 +41,7 @@ class Descent:
     ) -> None:
         self.tables, self.loss, self.tol, self.max_iter = tables, loss, tol, max_iter
         self.watch, self.rng, self.status = watch, rng, Status.STOPPED
-        self.rows = np.flatnonzero(loss.C)
+        self.rows = np.flatnonzero(loss.strengths)
         self.active, self.n_iter = self.rows, 0
         self.beta: FloatArray = np.zeros(tables.n_rows)
         self.total, self.slack = 0.0, np.inf
@@ -101,8 +101,8 @@ class Descent:
         f = self.tables.at_rows(self.g)
         best = self.loss.best_bias(f)
         self.decisions, norm = f + best, inner(self.z, self.z)
-        self.primal = 0.5 * norm + self.loss.total(self.decisions)
-        self.dual = self.loss.pull(self.beta) - 0.5 * norm
+        self.primal = 0.5 * norm + self.loss.value(self.decisions)
+        self.dual = -self.loss.conjugate(self.beta) - 0.5 * norm
         self.gap = relative(self.primal - self.dual, self.primal)
         if self.gap <= self.tol:
             self.bias, self.status = best, Status.CONVERGED
@@ -125,7 +125,7 @@ class Descent:
             method="descent",
             status=self.status,
             z=self.z,
-            strength=mean_strength(self.loss),
+            strength=self.loss.mean_strength,
         )
 
     def hand_over(self) -> AdditiveSolution:

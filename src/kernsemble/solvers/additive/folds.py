@@ -12,17 +12,17 @@ import numpy as np
 
 from kernsemble._threads import n_threads, run
 from kernsemble._typing import FloatArray, IntArray
-from kernsemble.solvers.additive.losses import AnyLoss, Kinked
 from kernsemble.solvers.additive.result import AdditiveSolution
 from kernsemble.solvers.additive.solve import Method, solve_additive
 from kernsemble.solvers.additive.stages import Watch
 from kernsemble.solvers.additive.tables import Tables
 from kernsemble.solvers.folds import Fold, StoppedError
+from kernsemble.solvers.losses import Kinked, Loss
 
 
 def solve_additive_path(
     tables: Tables,
-    loss: AnyLoss,
+    loss: Loss,
     Cs: Sequence[float],
     *,
     tol: float = 1e-4,
@@ -56,7 +56,7 @@ def solve_additive_path(
 
 def solve_additive_folds(
     tables: Tables,
-    loss: AnyLoss,
+    loss: Loss,
     Cs: Sequence[float],
     held_out: Sequence[IntArray],
     *,

@@ -10,9 +10,9 @@ gap is :math:`\tfrac12\|z - \Phi^\top\beta\|^2`, half the squared gradient, what
 import numpy as np
 
 from kernsemble._typing import FloatArray
-from kernsemble.solvers.additive.losses import Loss
 from kernsemble.solvers.additive.system import NewtonSystem
 from kernsemble.solvers.additive.tables import Tables, inner
+from kernsemble.solvers.losses import Smooth, Smoothed
 
 FLATNESS = 0.3  # of the slope along a step, that ends its search
 BALANCE = 1e-11  # of the forces, that their sum may differ from zero by
@@ -32,7 +32,9 @@ class Point:
         :math:`\Phi^\top\beta`; the gradient is ``z - force``.
     """
 
-    def __init__(self, tables: Tables, smooth: Loss, z: FloatArray, bias: float) -> None:
+    def __init__(
+        self, tables: Tables, smooth: Smooth | Smoothed, z: FloatArray, bias: float
+    ) -> None:
         self.tables, self.smooth, self.z, self.bias = tables, smooth, z, bias
         self.f = tables.at_rows(tables.levels_of(z)) + bias
         self.beta, self.curvature = np.empty(tables.n_rows), np.empty(tables.n_rows)

@@ -6,10 +6,10 @@ import numpy as np
 
 from kernsemble._arguments import check_choice
 from kernsemble.solvers.additive.descent import Descent
-from kernsemble.solvers.additive.losses import AnyLoss, Kinked, mean_strength
 from kernsemble.solvers.additive.result import AdditiveSolution
 from kernsemble.solvers.additive.stages import KinkedRun, SmoothRun, Watch
 from kernsemble.solvers.additive.tables import Tables
+from kernsemble.solvers.losses import Kinked, Loss, Smooth
 
 PASSES = 10.0  # of descent at small strengths, measured
 PASSES_FOR_STRENGTH = 40.0  # more, for each unit of C |x|^2 / 2
@@ -23,7 +23,7 @@ Method: TypeAlias = Literal["auto", "newton", "descent"]
 
 def solve_additive(
     tables: Tables,
-    loss: AnyLoss,
+    loss: Loss,
     *,
     tol: float = 1e-4,
     max_iter: int = 500,
@@ -38,9 +38,8 @@ def solve_additive(
     ----------
     tables : Tables
         The codes of the rows, and what rises of the tables cost.
-    loss : Logistic, SquaredHinge, Squared or Kinked
-        The loss of every row; `Kinked.hinge` and `Kinked.tube` make the losses of the SVM. Rows
-        with a strength of zero are absent; no strength is infinite.
+    loss : Loss
+        The loss of all rows. Rows of strength zero are absent; no strength is infinite.
     tol : float
         The relative duality gap to stop at.
     max_iter : int
@@ -60,24 +59,26 @@ def solve_additive(
     Examples
     --------
     >>> import numpy as np
-    >>> from kernsemble.solvers.additive import Kinked, Tables, solve_additive
+    >>> from kernsemble.solvers.additive import Tables, solve_additive
+    >>> from kernsemble.solvers.losses import Hinge
     >>> from kernsemble.solvers.quantise import quantise
     >>> X, y = np.array([[0.0], [1.0], [3.0], [4.0]]), np.array([-1.0, -1.0, 1.0, 1.0])
     >>> (levels,), codes = quantise(X)
     >>> tables = Tables.of(codes, [np.diff(levels.values)], [np.empty(0)], [levels.middle])
-    >>> solution = solve_additive(tables, Kinked.hinge(y, np.full(4, 10.0)))
+    >>> solution = solve_additive(tables, Hinge.from_targets(y, np.full(4, 10.0)))
     >>> solution.decisions.round(2)
     array([-1., -1.,  1.,  1.])
     """
     check_choice("method", method, get_args(Method))
-    if not np.isfinite(loss.C).all():
+    if not np.isfinite(loss.strengths).all():
         raise ValueError("a strength C is not finite: a hard margin needs the exact solver")
-    if not isinstance(loss, Kinked):
+    if isinstance(loss, Smooth):
         if method == "descent":
             raise ValueError(
                 f'method = "descent" knows no {type(loss).__name__} loss: use "newton" or "auto"'
             )
         return SmoothRun(tables, loss, tol, max_iter, start, watch).finish()
+    assert isinstance(loss, Kinked)
     if method == "descent" or (method == "auto" and descent_pays(tables, loss)):
         rng = np.random.default_rng(seed)
         return Descent(tables, loss, tol, max_iter, start, watch, rng).finish()
@@ -93,11 +94,11 @@ def descent_pays(tables: Tables, loss: Kinked) -> bool:
     strengths, with small problems of few levels or with loose levels. Times are in nanoseconds,
     measured on one core.
     """
-    is_present = loss.C > 0.0
+    is_present = loss.strengths > 0.0
     n, D = int(is_present.sum()), tables.n_tables
     if n == 0:
         return False
-    strength = 0.5 * mean_strength(loss) * float(tables.squared_norms()[is_present].mean())
+    strength = 0.5 * loss.mean_strength * float(tables.squared_norms()[is_present].mean())
     passes = PASSES + PASSES_FOR_STRENGTH * strength
     writes = np.maximum(TIME_OF_A_WRITE * tables.n_ordered, TIME_OF_A_READ)
     descent = passes * n * (TIME_OF_A_READ * D + writes.sum())

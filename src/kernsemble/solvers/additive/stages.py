@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from kernsemble._typing import FloatArray
-from kernsemble.solvers.additive.losses import AnyLoss, Kinked, Smooth, Smoothed, mean_strength
 from kernsemble.solvers.additive.newton import Point
 from kernsemble.solvers.additive.result import AdditiveSolution
 from kernsemble.solvers.additive.system import NewtonSystem
 from kernsemble.solvers.additive.tables import Tables, inner
+from kernsemble.solvers.losses import Kinked, Loss, Smooth, Smoothed
 from kernsemble.solvers.result import Status
 
 EASY_STRENGTH = 2.0  # C times the mean squared norm of a row
@@ -39,7 +39,7 @@ class Run(ABC):
     def __init__(
         self,
         tables: Tables,
-        loss: AnyLoss,
+        loss: Loss,
         tol: float,
         max_iter: int,
         start: AdditiveSolution | None,
@@ -51,7 +51,7 @@ class Run(ABC):
         self.z = np.zeros(tables.n_levels) if start is None else start.z
         self.bias = 0.0 if start is None else start.bias
         self.n_iter, self.n_before, self.method = 0, 0, "newton"
-        self.strength = mean_strength(loss)
+        self.strength = loss.mean_strength
         self.growth = 1.0 if start is None else self.strength / max(start.strength, 1e-300)
 
     def finish(self) -> AdditiveSolution:
@@ -123,7 +123,7 @@ class SmoothRun(Run):
         self.loss = loss
 
     def advance(self) -> None:
-        easier = 1.0 / self.easiness(self.loss.C) if self.loss.has_corners else 1.0
+        easier = 1.0 / self.easiness(self.loss.strengths) if self.loss.has_corners else 1.0
         if self.start is not None:
             easier = min(max(easier, GROWTH / self.growth), 1.0)
         while True:
@@ -149,7 +149,7 @@ class KinkedRun(Run):
     def __init__(self, tables: Tables, loss: Kinked, *arguments: Any) -> None:
         super().__init__(tables, loss, *arguments)
         self.loss = loss
-        C = loss.C
+        C = loss.strengths
         self.spread = float(np.std(loss.p[C > 0.0])) if (C > 0.0).any() else 0.0
         self.spread = self.spread or 1.0
         self.width = self.spread * self.easiness(C)
@@ -187,8 +187,8 @@ class KinkedRun(Run):
 
     def has_ended(self, point: Point) -> bool:
         """Compare the best value of the primal objective with the best of the dual."""
-        primal = 0.5 * inner(point.z, point.z) + self.loss.total(point.f)
-        dual = self.loss.pull(point.beta) - 0.5 * inner(point.force, point.force)
+        primal = 0.5 * inner(point.z, point.z) + self.loss.value(point.f)
+        dual = -self.loss.conjugate(point.beta) - 0.5 * inner(point.force, point.force)
         self.gap = primal - dual
         if primal < self.primal:
             self.primal, self.best_z, self.best_bias = primal, point.z, point.bias
@@ -198,9 +198,9 @@ class KinkedRun(Run):
 
     def solution(self) -> AdditiveSolution:
         f, bias = self.tables.at_rows(self.tables.levels_of(self.best_z)), self.best_bias
-        if not self.loss.tells_bias(self.best_beta):
+        if not self.loss.determines_bias(self.best_beta):
             bias = self.loss.best_bias(f)
-            self.primal = 0.5 * inner(self.best_z, self.best_z) + self.loss.total(f + bias)
+            self.primal = 0.5 * inner(self.best_z, self.best_z) + self.loss.value(f + bias)
         return self.summary(self.best_z, bias, f + bias, self.best_beta, self.primal, self.dual)
 
 

@@ -1,8 +1,8 @@
 r"""Machines that are sums over random grids: :math:`\sum_p g_p[\mathrm{cell}_p(x)]`.
 
 Each cell of a grid is a box, the leaf of a tree, and its height the vote of all trees that have
-it. To the solver cells are categories, with the weight w/P: a row in a cell that the sample left
-empty is of no category, and is told nothing by its grid.
+it. To the solver cells are categories, with the weight w/P. A row in a cell without training rows
+has no category, and its grid contributes nothing.
 """
 
 from collections.abc import Sequence
@@ -16,11 +16,11 @@ from kernsemble._typing import FloatArray, IntArray
 from kernsemble.kernels import Kernel
 from kernsemble.kernels.binning import Grids, bin_rows
 from kernsemble.preprocessing import FeatureScaling
-from kernsemble.svm.blocks import Block, FittedBlock
-from kernsemble.svm.memory import Budget
+from kernsemble.svm.backends.memory import Budget
+from kernsemble.svm.backends.tables.blocks import Block, FittedBlock
 
-CELLS_AT_ONCE = 4_000_000  # of rows that are asked of
-BYTES_A_CELL = 8  # of a row: as it is found, and as solvers read it
+MAX_CELLS = 4_000_000  # cells of new rows computed at a time
+BYTES_PER_CELL = 8  # as it is computed, and as solvers read it
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +42,7 @@ class CellTables(FittedBlock):
     heights: FloatArray
 
     def add_to(self, values: FloatArray, X: FloatArray) -> None:
-        height = max(CELLS_AT_ONCE // self.grids.n_grids, 1)
+        height = max(MAX_CELLS // self.grids.n_grids, 1)
         for start in range(0, len(X), height):
             span = slice(start, start + height)
             cells = self.grids.cells(self.scaling.transform(X[span]))
@@ -51,13 +51,13 @@ class CellTables(FittedBlock):
 
 @dataclass(frozen=True, eq=False)
 class Cells(Block):
-    """Random grids, and the cells of rows: a table a grid, whose root is the unknown cell."""
+    """Random grids and the cells of the rows: one table per grid, rooted at the unknown cell."""
 
     scaling: FeatureScaling
     grids: Grids
 
     @classmethod
-    def of(
+    def from_rows(
         cls,
         kernel: Kernel,
         X: FloatArray,
@@ -66,11 +66,11 @@ class Cells(Block):
         rng: np.random.Generator,
         budget: Budget,
     ) -> Self:
-        """Put scaled rows into the cells of grids for a bound kernel; see `bin_rows`."""
-        budget.demand(
-            BYTES_A_CELL * len(X) * n_grids,
+        """Find the cells of scaled rows in random grids for a bound kernel; see `bin_rows`."""
+        budget.check(
+            BYTES_PER_CELL * len(X) * n_grids,
             f"the cells of {len(X):,} rows in n_grids = {n_grids:,} grids take",
-            "give a smaller n_grids, fit fewer rows",
+            "reduce n_grids, fit fewer rows",
         )
         grids, cells = bin_rows(kernel, X, n_grids=n_grids, random_state=rng)
         codes = cells.T.astype(np.min_scalar_type(int(grids.n_cells.max())))

@@ -1,8 +1,7 @@
-"""Machines trained one after another by multiplicative updates, and what is kept of each."""
+"""Machines trained one after another by multiplicative updates."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from itertools import count
 from typing import Any, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
@@ -15,15 +14,15 @@ from kernsemble.solvers.multiplicative import (
     UpdateStatus,
     solve_multiplicative,
 )
-from kernsemble.svm.sources import Source
+from kernsemble.svm.partial_training.products import KernelProducts
 
 Hypothesis: TypeAlias = Literal["ensemble", "last", "first"]
 
-ABSENT = "no row of its classes counts, so the machine is zero"
+ABSENT = "no row of its classes has a positive weight, so the machine is zero"
 
 
 class Trained(NamedTuple):
-    """What is kept of a machine."""
+    """A trained machine."""
 
     signed: FloatArray  # α y, for every row
     objective: float
@@ -35,7 +34,9 @@ class Trained(NamedTuple):
     ending: str
 
     @classmethod
-    def of(cls, solution: MultiplicativeSolution, machine: Machine, signed: FloatArray) -> Self:
+    def from_solution(
+        cls, solution: MultiplicativeSolution, machine: Machine, signed: FloatArray
+    ) -> Self:
         """Return one of the machines of a solution."""
         return cls(
             signed,
@@ -50,28 +51,28 @@ class Trained(NamedTuple):
 
     @classmethod
     def absent(cls, n: int) -> Self:
-        """Return the machine of no rows."""
+        """Return the machine without rows."""
         return cls(np.zeros(n), 0.0, 0.0, (0.0, 0.0), 0, {}, None, ABSENT)
 
     def ended(self, status: UpdateStatus) -> Self:
-        """Return the machine with another reason why it ended."""
+        """Return the machine with another reason for its end."""
         return self._replace(status=status, ending=status.value)
 
 
 @dataclass(frozen=True)
 class Updates:
-    """Which machine of the updates is wanted, and when they end."""
+    """The machine to return, and the stopping criterion."""
 
     hypothesis: Hypothesis
     tol: float
     max_iter: int | None
 
     def train(
-        self, source: Source, sides: Sequence[FloatArray], weight: FloatArray, task: Task
+        self, products: KernelProducts, sides: Sequence[FloatArray], weight: FloatArray, task: Task
     ) -> list[Trained]:
-        """Return a machine for each of several vectors of signs, which are 0 for rows on no side.
+        """Return a machine for each vector of signs, which are 0 for absent rows.
 
-        An interrupt ends the machine at work where it is, and those after it at their first.
+        An interrupt ends the current machine where it is, and later ones at their first iterate.
         """
         found: list[Trained] = []
         is_interrupted = False
@@ -81,36 +82,35 @@ class Updates:
                 found.append(Trained.absent(len(signs)))
                 continue
             with task.part("machine", place, None) as part:
-                trained = self._train_one(source, rows, signs, weight, part, is_interrupted)
+                trained = self._train_one(products, rows, signs, weight, part, is_interrupted)
             is_interrupted = trained.status is UpdateStatus.INTERRUPTED
             found.append(trained)
         return found
 
     def _train_one(
         self,
-        source: Source,
+        products: KernelProducts,
         rows: IntArray,
         signs: FloatArray,
         weight: FloatArray,
         part: Task,
         is_interrupted: bool,
     ) -> Trained:
-        numbers = count()
         is_first = is_interrupted or self.hypothesis == "first"
         solution = solve_multiplicative(
-            source.among(rows),
+            products.among(rows),
             signs[rows],
             start=weight[rows],
             tol=self.tol,
             max_iter=0 if is_first else self.max_iter,
-            on_step=lambda _: part.note("step", next(numbers)),
+            on_step=lambda _: part.note("step"),
         )
         if solution.status is UpdateStatus.INDEFINITE:
-            raise ValueError(f"kernel = {source.kernel}: {solution.status.value}")
+            raise ValueError(f"kernel = {products.kernel}: {solution.status.value}")
         machine: Machine = getattr(solution, self.hypothesis)
         signed = np.zeros(len(signs))
         signed[rows] = signs[rows] * machine.alpha
-        trained = Trained.of(solution, machine, signed)
+        trained = Trained.from_solution(solution, machine, signed)
         if is_interrupted:
             return trained.ended(UpdateStatus.INTERRUPTED)
         return trained.ended(UpdateStatus.STEPS_TAKEN) if is_first else trained

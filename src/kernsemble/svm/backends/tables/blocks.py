@@ -1,9 +1,9 @@
-r"""Blocks of tables: what an additive machine is made of, before it is fitted and after.
+r"""Blocks of tables, the parts of an additive machine, before and after they are fitted.
 
 .. math:: f(x) = b + \sum_{\text{blocks}} \sum_k g_k[\mathrm{code}_k(x)]
 
-A block says which codes rows have and what rises of its tables cost; solvers see those of all
-blocks one after another. Fitted, it finds the codes of other rows by itself.
+A block holds the codes of the training rows and the costs of differences between levels; solvers
+see the tables of all blocks one after another. A fitted block computes the codes of other rows.
 """
 
 from abc import ABC, abstractmethod
@@ -23,7 +23,7 @@ class FittedBlock(Value, ABC):
 
     @abstractmethod
     def add_to(self, values: FloatArray, X: FloatArray) -> None:
-        """Add what the tables say of rows (columns) to the values of machines (rows)."""
+        """Add the values of the tables at rows (columns) to those of machines (rows)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +50,7 @@ class Block(ABC):
     @property
     @abstractmethod
     def error(self) -> float:
-        """What sampled hypotheses leave of error, relative; 0 where none are sampled."""
+        """The relative error that sampled hypotheses leave; 0 if none are sampled."""
 
     @property
     @abstractmethod

@@ -15,7 +15,6 @@ from kernsemble._arguments import check_choice, check_count
 from kernsemble._progress import CallbackSupportMixin, Task, with_callbacks
 from kernsemble._threads import blocks
 from kernsemble._typing import FloatArray, IntArray, Rows
-from kernsemble._validation import read_classes, refuse_one_class
 from kernsemble.kernels import Boosted, Kernel, Linear
 from kernsemble.solvers.matrix import Matrix
 from kernsemble.solvers.perceptron import (
@@ -24,10 +23,9 @@ from kernsemble.solvers.perceptron import (
     mistakes_on_features,
     mistakes_on_matrix,
 )
+from kernsemble.svm.backends.memory import Budget
 from kernsemble.svm.columns import Columns
-from kernsemble.svm.deciding import DecidesByMachines
-from kernsemble.svm.memory import Budget
-from kernsemble.svm.multiclass import Multiclass, Shape, as_reduction, check_shape
+from kernsemble.svm.multiclass import DecisionShape, Multiclass, MulticlassMixin, check_shape
 
 Variant: TypeAlias = Literal["last", "averaged", "voted"]
 
@@ -38,7 +36,7 @@ NUMBERS_AT_ONCE = 5_000_000  # of the matrix between rows that are asked of and 
 class KernelPerceptron(
     CallbackSupportMixin,  # type: ignore[misc,valid-type]
     ClassifierMixin,
-    DecidesByMachines,
+    MulticlassMixin,
     BaseEstimator,
 ):
     r"""Rosenblatt's perceptron on any kernel: the last function, their mean or their vote.
@@ -145,7 +143,7 @@ class KernelPerceptron(
         n_epochs: int = 10,
         shuffle: bool = True,
         multiclass: Multiclass = "one-vs-one",
-        decision_function_shape: Shape = "ovr",
+        decision_function_shape: DecisionShape = "ovr",
         cache_size: float | None = None,
         random_state: Any = None,
     ) -> None:
@@ -182,32 +180,28 @@ class KernelPerceptron(
         check_shape(self.decision_function_shape, self.multiclass)
         check_count("n_epochs", self.n_epochs)
         rows, y = validate_data(self, X, y, **ACCEPTED)
-        self.classes_, codes = read_classes(y)
-        refuse_one_class(self.classes_)
-        self.reduction_ = as_reduction(self.multiclass, len(self.classes_))
+        codes = self._read_labels(y)
         self.kernel_ = self._bound_kernel(rows)
-        machines = range(self.reduction_.n_machines)
-        sides = [self.reduction_.signs(codes, machine) for machine in machines]
-        with Task.of_fit(self, len(machines), X, y, None) as task:
+        sides = self._signs(codes)
+        with Task.of_fit(self, len(sides), X, y, None) as task:
             visited, order = self._among(rows), self._order(len(codes))
             found = []
-            for machine, signs in enumerate(sides):
+            for signs in sides:
                 found.append(_mistakes(visited, signs, order[signs[order] != 0.0]))
-                task.note("machine", machine)
+                task.note("machine")
         self._store(rows, sides, found)
         return self
 
     def _bound_kernel(self, X: Rows) -> Kernel:
-        names = getattr(self, "feature_names_in_", None)
-        columns = Columns(np.zeros(X.shape[1], dtype=bool), None if names is None else tuple(names))
-        return columns.kernel(self.kernel).require_definite("a perceptron").bind(X)
+        kernel = Columns.from_fitted(self).kernel(self.kernel)
+        return kernel.require_definite("a perceptron").bind(X)
 
     def _among(self, X: Rows) -> "FloatArray | Matrix | _Features":
         """Return what tells the kernel between training rows: features, or the matrix."""
         features = _features(self.kernel_, X)
         if features is not None:
             return _Features(features)
-        return Budget.of(self.cache_size).matrix(self.kernel_, X)
+        return Budget.from_megabytes(self.cache_size).matrix(self.kernel_, X)
 
     def _order(self, n: int) -> IntArray:
         """Return the rows in the order of their visits, one epoch after another."""
@@ -223,7 +217,7 @@ class KernelPerceptron(
         self.mistake_steps_ = [each.steps for each in found]
         self.support_ = np.unique(np.concatenate(self.mistakes_))
         self.support_vectors_ = X[self.support_]
-        self._signs = [signs[self.support_] for signs in sides]
+        self._support_signs = [signs[self.support_] for signs in sides]
         self._n_visits = np.array([np.count_nonzero(signs) for signs in sides])
         ends = np.arange(self.n_epochs + 1)[:, np.newaxis] * self._n_visits
         counts = [np.searchsorted(each.steps, end) for each, end in zip(found, ends.T, strict=True)]
@@ -239,7 +233,7 @@ class KernelPerceptron(
         n_steps = epoch * int(self._n_visits[machine])
         mistakes = all_of_them.before(n_steps)
         places = np.searchsorted(self.support_, mistakes.rows)
-        return places, self._signs[machine][places], mistakes.survivals(n_steps)
+        return places, self._support_signs[machine][places], mistakes.survivals(n_steps)
 
     def _coefficients(self, epoch: int) -> FloatArray:
         """Return the coefficients after an epoch of the last functions, or of the averages."""

@@ -1,18 +1,18 @@
-r"""A kernel on rows as what products with it need: the matrix, a factor of it, or sorted slices.
+r"""Products with a kernel matrix, from the matrix, a factor of it, or sorted slices.
 
 =========  ====================  ==================  =========================
-source     once                  a product           an expansion is on
+source     preparation           one product         rows of an expansion
 =========  ====================  ==================  =========================
 matrix     :math:`O(n^2 D)`      :math:`O(n^2)`      all rows
 factor     :math:`O(n r (r+D))`  :math:`O(n r)`      r pivots, or all rows
 slices     :math:`O(nS \log n)`  :math:`O(n S)`      all rows
 =========  ====================  ==================  =========================
 
-for n rows of D columns, a factor of rank r, and S slices. The factor is one of the rank asked for,
-or, of a kernel so smooth on these rows that few pivots tell it, one that leaves nothing of note.
+for n rows of D columns, a factor of rank r, and S slices. The factor has the requested rank or, if
+the kernel is smooth on these rows, a small rank that leaves a negligible remainder.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -23,17 +23,41 @@ from kernsemble.kernels import Kernel
 from kernsemble.kernels.slices import NoSlicesError, Slices, slices_of
 from kernsemble.solvers.low_rank import LowRank, pivoted_cholesky
 from kernsemble.solvers.products import DenseProducts, LowRankProducts, Products, SliceProducts
-from kernsemble.svm.memory import Budget
+from kernsemble.svm.backends.memory import Budget
 
-FEWEST_ROWS = 500  # measured on 20 slices: with fewer a product with the matrix is as quick
-ROWS_A_SLICE = 10  # a step along a slice takes as long as ten entries of the matrix, about
-FEWEST_FACTORED = 1000  # rows, below which products with the matrix are quick
-ROUNDING = 1e-9  # of the trace: what no factor need have
-NOTHING_OF_NOTE = 1e-7  # of the trace: orders of rows change the vote of updates by more
-PROMISING = 0.01  # of the trace: what a quarter of the pivots of a smooth kernel leave at most
+ROUNDING = 1e-9  # share of the trace that no factor needs
+NEGLIGIBLE = 1e-7  # share of the trace; the order of rows changes the ensemble by more
+PROMISING = 0.01  # largest share of the trace left by a quarter of the pivots of a smooth kernel
 
 
-class Source(Protocol):
+@dataclass(frozen=True)
+class CostModel:
+    """The numbers of rows from which slices or a factor are faster than the matrix.
+
+    Attributes
+    ----------
+    min_sliced_rows : int
+        With fewer rows a product with the matrix is as fast; measured on 20 slices.
+    rows_per_slice : int
+        A step along a slice takes about as long as this many entries of the matrix.
+    min_factored_rows : int
+        With fewer rows no factor is tried.
+    """
+
+    min_sliced_rows: int = 500
+    rows_per_slice: int = 10
+    min_factored_rows: int = 1000
+
+    def slices_pay(self, slices: Slices, n_rows: int) -> bool:
+        """Return whether a walk along each slice is faster than a product with the matrix."""
+        n_slices = slices.n_ordered + slices.n_unordered
+        return n_rows >= max(self.min_sliced_rows, self.rows_per_slice * n_slices)
+
+
+COSTS = CostModel()
+
+
+class KernelProducts(Protocol):
     """A bound kernel on n training rows."""
 
     kernel: Kernel
@@ -41,7 +65,7 @@ class Source(Protocol):
 
     @property
     def error(self) -> float:
-        """The share of the kernel's trace that the source leaves out."""
+        """The share of the kernel's trace that is not represented."""
 
     def among(self, rows: IntArray) -> Products:
         """Return the products of the kernel matrix between some rows."""
@@ -50,13 +74,13 @@ class Source(Protocol):
         """Return row i of the kernel matrix itself."""
 
     def expansion(self, V: FloatArray) -> tuple[IntArray, FloatArray]:
-        r"""Return where and with which coefficients to expand :math:`\sum_i V_{ki} K(x_i, x)`.
+        r"""Return the rows and the coefficients of expansions of :math:`\sum_i V_{ki} K(x_i, x)`.
 
-        The first are places of rows, the second of shape (len(V), number of places).
+        The first are indices, the second has a row for each row of V.
         """
 
 
-class MatrixSource:
+class MatrixProducts:
     """The matrix between all rows, in memory."""
 
     error = 0.0
@@ -75,7 +99,7 @@ class MatrixSource:
         return np.arange(V.shape[1]), V
 
 
-class SliceSource:
+class SlicedProducts:
     """The sorted positions of rows in the slices that the kernel is the sum of."""
 
     error = 0.0
@@ -95,8 +119,8 @@ class SliceSource:
         return np.arange(V.shape[1]), V
 
 
-class FactorSource:
-    """A factor of low rank, on whose pivots expansions are."""
+class FactorProducts:
+    """A factor of low rank; expansions are on its pivots."""
 
     def __init__(self, kernel: Kernel, X: Rows, factor: LowRank) -> None:
         self.kernel, self.X, self.factor = kernel, X, factor
@@ -113,14 +137,14 @@ class FactorSource:
         return self.factor.pivots, self.factor.coefficients(V.T).T
 
 
-class SmoothSource(FactorSource):
-    """A factor that leaves nothing of note, so that expansions are on all rows and exact."""
+class SmoothProducts(FactorProducts):
+    """A factor with a negligible remainder; expansions are on all rows, and exact."""
 
     def expansion(self, V: FloatArray) -> tuple[IntArray, FloatArray]:
         return np.arange(V.shape[1]), V
 
 
-def source_of(
+def kernel_products(
     kernel: Kernel,
     X: Rows,
     weight: FloatArray,
@@ -128,39 +152,38 @@ def source_of(
     budget: Budget,
     rng: np.random.Generator,
     n_machines: int = 1,
-) -> Source:
-    """Return a bound kernel on rows with weights in the form that suits it, within a budget.
+    costs: CostModel = COSTS,
+) -> KernelProducts:
+    """Return a bound kernel on weighted rows in the cheapest form, within a memory budget.
 
-    Several machines are on parts of the rows, of which a second matrix is made.
+    Several machines are on parts of the rows, for which a second matrix is made.
     """
     n = X.shape[0]
     if rank is not None:
         numbers = n * min(rank, n)
-        budget.demand(
-            numbers * X.dtype.itemsize, f"the factor of rank = {rank} takes", "lower rank"
-        )
-        return FactorSource(kernel, X, _factor(kernel, X, weight, rank, ROUNDING, rng))
+        budget.check(numbers * X.dtype.itemsize, f"the factor of rank = {rank} takes", "lower rank")
+        return FactorProducts(kernel, X, _factor(kernel, X, weight, rank, ROUNDING, rng))
     n_bytes = (1 if n_machines == 1 else 2) * n * n * X.dtype.itemsize
     slices = None if sparse.issparse(X) else _exact_slices(kernel)
-    if slices is not None and (n >= _rows_worth_sorting(slices) or n_bytes > budget.n_bytes):
-        return SliceSource(kernel, X, slices)
-    factor = _smooth_factor(kernel, X, weight, budget) if n >= FEWEST_FACTORED else None
+    if slices is not None and (costs.slices_pay(slices, n) or n_bytes > budget.n_bytes):
+        return SlicedProducts(kernel, X, slices)
+    factor = _smooth_factor(kernel, X, weight, budget) if n >= costs.min_factored_rows else None
     if factor is not None:
-        return SmoothSource(kernel, X, factor)
-    budget.demand(
+        return SmoothProducts(kernel, X, factor)
+    budget.check(
         n_bytes,
         f"the {n} x {n} kernel matrix takes",
-        f"give a rank, such as rank={min(1000, n)}, for a factor of it",
+        f"set a rank, such as rank={min(1000, n)}, to use a factor of it",
     )
-    return MatrixSource(kernel, X)
+    return MatrixProducts(kernel, X)
 
 
 def _factor(
     kernel: Kernel, X: Rows, weight: FloatArray, rank: int, tol: float, rng: np.random.Generator
 ) -> LowRank:
-    """Return a factor of random pivots, of which a row of weight w is as likely one as w rows.
+    """Return a factor on random pivots; a row of weight w is drawn like w rows.
 
-    What is factored is the matrix with rows and columns times the roots of their weights.
+    The factored matrix has its rows and columns multiplied by the roots of their weights.
     """
     roots = np.sqrt(weight).astype(X.dtype)
     factor = pivoted_cholesky(
@@ -176,26 +199,21 @@ def _factor(
 
 
 def _smooth_factor(kernel: Kernel, X: Rows, weight: FloatArray, budget: Budget) -> LowRank | None:
-    """Return a factor that stands for the matrix and is cheaper, None if that would be none."""
+    """Return a factor that represents the matrix at less cost, None if there is none."""
     n = X.shape[0]
     rank = min(n // 8, int(10 * np.sqrt(n)))
     if n * rank * X.dtype.itemsize > budget.n_bytes:
         return None
-    for pivots, enough in ((rank // 4, PROMISING), (rank, NOTHING_OF_NOTE)):
+    for pivots, enough in ((rank // 4, PROMISING), (rank, NEGLIGIBLE)):
         rng = np.random.default_rng(0)
-        factor = _factor(kernel, X, weight, pivots, NOTHING_OF_NOTE, rng)
+        factor = _factor(kernel, X, weight, pivots, NEGLIGIBLE, rng)
         if factor.error > enough:
             return None
     return factor
 
 
-def _rows_worth_sorting(slices: Slices) -> int:
-    """Return from how many rows on a walk along each slice is quicker than a product."""
-    return max(FEWEST_ROWS, ROWS_A_SLICE * (slices.n_ordered + slices.n_unordered))
-
-
 def _exact_slices(kernel: Kernel) -> Slices | None:
-    """Return the slices of a kernel that is their sum, None if it is not, or is infinitely many."""
+    """Return the slices of a kernel that is a finite sum of them, None for other kernels."""
     try:
         slices = slices_of(kernel, n_slices=1, random_state=0)
     except NoSlicesError:
@@ -204,7 +222,7 @@ def _exact_slices(kernel: Kernel) -> Slices | None:
 
 
 def _positions(slices: Slices, X: Rows) -> FloatArray:
-    """Return positions; a category is half its weight away from where the others are."""
+    """Return positions; a category is half its weight away from the others."""
     positions = [slices.positions(X).astype(np.float64)]
     for weight, codes in zip(slices.weights, slices.codes(X).T, strict=True):
         positions.append(0.5 * weight * (codes[:, np.newaxis] == np.unique(codes)))

@@ -1,4 +1,4 @@
-"""The machines of every C at once, and the choice among them."""
+"""The regularization path: the machines of every C from one run, and the selection of C."""
 
 from collections.abc import Iterator
 from copy import copy
@@ -6,28 +6,41 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
 from kernsemble._arguments import check_count, check_penalty
-from kernsemble._progress import Task, with_callbacks
+from kernsemble._progress import CallbackSupportMixin, Task, with_callbacks
 from kernsemble._typing import FloatArray, IntArray, Rows
+from kernsemble._validation import read_weights
 from kernsemble.kernels import Kernel
 from kernsemble.preprocessing import Kind
 from kernsemble.solvers import Status
 from kernsemble.solvers.path import RegularizationPath, check_ends, solve_path
 from kernsemble.solvers.smo import Watch
-from kernsemble.svm.comparison import compare
-from kernsemble.svm.distinct import distinct_rows
-from kernsemble.svm.infinite_ensemble import InfiniteEnsembleClassifier
-from kernsemble.svm.memory import Budget
-from kernsemble.svm.multiclass import Multiclass, Shape, check_shape
-from kernsemble.svm.solving import solve_each
+from kernsemble.svm.backends.base import Candidate, TrainingRows, solve_each
+from kernsemble.svm.backends.matrix import MatrixWorkspace, expansion_values
+from kernsemble.svm.backends.memory import Budget
+from kernsemble.svm.estimator import ReadsTables
+from kernsemble.svm.multiclass import (
+    DecisionShape,
+    Multiclass,
+    MulticlassMixin,
+    check_shape,
+    class_factors,
+)
+from kernsemble.svm.problem import merge_equal_rows
 
-SAME = 1e-12  # of a share of rows: what differs by less differs by rounding
+ROUNDING = 1e-12  # difference of error rates that counts as rounding
 
 
-class SVMPath(InfiniteEnsembleClassifier):
+class SVMPath(
+    CallbackSupportMixin,  # type: ignore[misc,valid-type]
+    ClassifierMixin,
+    MulticlassMixin,
+    ReadsTables,
+):
     r"""The entire regularization path of the support vector machine.
 
     .. math:: \min_{w, b}\; \tfrac12\|w\|^2
@@ -36,44 +49,43 @@ class SVMPath(InfiniteEnsembleClassifier):
 
     for every C at once. Hastie, Rosset, Tibshirani and Zhu (2004): :math:`\beta/C` and
     :math:`b/C` are linear in 1/C between finitely many breakpoints, at which a row reaches or
-    leaves the margin; so a run that goes from one to the next knows the exact machine of any C.
-    Of these `fit` chooses one by the leave-one-out bound of Evgeniou et al. (2004), without folds,
+    leaves the margin. Following the breakpoints gives the exact machine of any C. `fit` selects
+    one of them by the leave-one-out bound of Evgeniou et al. (2004), without folds,
 
     .. math:: \frac1m \textstyle\sum_i [\, \lambda_i K_{ii} \ge y_i f(x_i) \,],
               \qquad \lambda_i = y_i \beta_i ,
 
-    `score_path` tells the scores of all of them, and `at` returns that of any C.
+    `score_path` returns the scores of all breakpoints, and `at` the machine of any C.
 
     Parameters
     ----------
     kernel : str or Kernel, default="gaussian"
-        How rows are compared, unbound, as for `InfiniteEnsembleClassifier`. Simplified kernels
-        are the same machines as full ones; as the bound depends on :math:`K_{ii}`, the full one
-        is taken.
+        Kernel, unbound, as for `InfiniteEnsembleClassifier`. Simplified kernels give the same
+        machines as full ones; as the bound depends on :math:`K_{ii}`, the full one is used.
     C : "loo" or float, default="loo"
-        The machine that predicts: that of the breakpoint with the least bound, of several the
-        smallest C, or any C of the path. inf, a hard margin, is on it if the classes are
-        separated.
+        The C of the machine that predicts: "loo" for the breakpoint with the least bound, the
+        smallest of several, or any C of the path. inf, a hard margin, is on it if the classes
+        are separable.
     scaling : {"range", "rank", "distinct"} or None, default="range"
-        The scale on which features are compared, as for `InfiniteEnsembleClassifier`.
+        Scaling of the features, as for `InfiniteEnsembleClassifier`.
     multiclass : {"one-vs-one", "one-vs-rest"}, default="one-vs-one"
-        How more than two classes are decided. Every machine has its own path, and all have one
-        C: that with the least bound on average over the machines.
+        Reduction of more than two classes. Every machine has its own path, and all share one C,
+        that with the least bound on average over the machines.
     decision_function_shape : {"ovr", "ovo"}, default="ovr"
         As for `InfiniteEnsembleClassifier`.
     class_weight : dict, "balanced" or None, default=None
-        What multiplies C for each class.
+        Factor of C for each class.
     smallest_C : float or None, default=None
-        Where the path starts; by default at its first breakpoint, below which
-        :math:`\beta/C` is constant, so that every smaller C is known as well.
+        Start of the path; by default its first breakpoint, below which :math:`\beta/C` is
+        constant, so that the path includes every smaller C.
     largest_C : float or None, default=None
-        Where it ends; by default where no breakpoint is left, beyond which every C is known as
-        well, or where rounding takes over.
+        End of the path; by default where no breakpoint is left, so that the path includes every
+        larger C, or where rounding takes over.
     max_breakpoints : int or None, default=None
-        At most so many a machine.
+        Maximum number of breakpoints per machine.
     cache_size : float or None, default=None
-        The megabytes that kernel matrices may take, half of the machine's memory by default. A
-        path needs the whole matrix.
+        Memory for kernel matrices in megabytes, by default half of the machine's memory. A path
+        needs the whole matrix.
 
     Attributes
     ----------
@@ -82,50 +94,50 @@ class SVMPath(InfiniteEnsembleClassifier):
     C_ : float
         The C of the machine that predicts.
     Cs_ : array of shape (n_breakpoints,)
-        Where the path of some machine bends, in order, each once, as far as all of them go.
+        The breakpoints of all machines in increasing order, as far as all paths reach.
     leave_one_out_errors_ : array of shape (n_breakpoints,)
-        The bound at each of them, on average over the machines. Errors count as rows do, by
-        weight and class weight; of equal rows one is left out.
+        The bound at each breakpoint, averaged over the machines. Errors are weighted like the
+        rows; of equal rows one is left out.
     paths_ : tuple of RegularizationPath
         The path of each machine.
     ending_ : tuple of str
-        Why each path ends: "complete" if it goes on for ever as it is, "largest_C", "rounding",
-        "max_breakpoints", "interrupted".
+        The reason why each path ends: "complete" if there are no more breakpoints, "largest_C",
+        "rounding", "max_breakpoints" or "interrupted".
     kernel_ : Kernel
         The kernel bound to the scaled training rows.
     scaling_ : FeatureScaling
         The scaling of the training rows.
     reduction_ : Reduction
-        Which classes are on the sides of each machine.
+        The classes on the two sides of each machine.
     X_fit_ : array
-        The training rows; equal rows of a class are one that counts several times.
+        The training rows; equal rows of a class are merged into one with the sum of their weights.
     support_, support_vectors_ : arrays
-        The rows with a coefficient at `C_` in some machine. Equal rows share the first one's.
+        The rows with a nonzero coefficient at `C_` in some machine, the first of equal rows.
     dual_coef_ : array of shape (n_machines, n_support)
         Their signed coefficients :math:`\beta`.
     intercept_ : array of shape (n_machines,)
         The bias of each machine.
     n_iter_ : int
-        The breakpoints of the machine that has most.
+        The number of breakpoints of the machine that has most.
     mixed_table_ : MixedTable or None
-        The categories of the columns of a table that is not of numbers alone.
+        The categories of each column of a table with categories; None for numbers.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 
     See Also
     --------
-    InfiniteEnsembleClassifier : The machine of one C, also where the matrix does not fit.
-    InfiniteEnsembleClassifierCV : Chooses C, kernel and scaling by cross-validation.
+    InfiniteEnsembleClassifier : The machine of one C, also if the matrix does not fit.
+    InfiniteEnsembleClassifierCV : Selects C, kernel and scaling by cross-validation.
 
     Notes
     -----
     The matrix of m distinct rows takes 8m² bytes, of float32 rows as well. A breakpoint costs
-    O(me + e²) with e rows on the margin; there are as many as 0.2 to 3 times m. `at` costs
+    O(me + e²) with e rows on the margin; there are 0.2 to 3 times m of them. `at` costs
     O(m + n_breakpoints), a stage on n rows O(ne).
 
-    The bound holds for a machine whose bias is held when a row is left out, and it grows with a
+    The bound holds for a machine whose bias is fixed when a row is left out, and it grows with a
     constant added to the kernel: for kernels with large constants, such as "stump" on many
-    columns, it says little. There choose by `score_path` on rows that were kept aside.
+    columns, it is loose. There select C by `score_path` on held-out rows.
 
     Examples
     --------
@@ -141,10 +153,8 @@ class SVMPath(InfiniteEnsembleClassifier):
     0.870
     """
 
-    solver = "exact"
-    loss = "hinge"
-    _places: IntArray  # of the rows of X_fit_ among the training's
-    _sides: tuple[IntArray, ...]  # the rows of X_fit_ that each machine tells apart
+    _places: IntArray  # indices of the rows of X_fit_ among the training rows
+    _sides: tuple[IntArray, ...]  # indices of the rows of X_fit_ on the sides of each machine
 
     def __init__(
         self,
@@ -152,7 +162,7 @@ class SVMPath(InfiniteEnsembleClassifier):
         C: float | Literal["loo"] = "loo",
         scaling: Kind | None = "range",
         multiclass: Multiclass = "one-vs-one",
-        decision_function_shape: Shape = "ovr",
+        decision_function_shape: DecisionShape = "ovr",
         class_weight: dict[Any, float] | Literal["balanced"] | None = None,
         smallest_C: float | None = None,
         largest_C: float | None = None,
@@ -160,7 +170,7 @@ class SVMPath(InfiniteEnsembleClassifier):
         cache_size: float | None = None,
     ) -> None:
         self.kernel = kernel
-        self.C = C  # type: ignore[assignment]
+        self.C = C
         self.scaling = scaling
         self.multiclass = multiclass
         self.decision_function_shape = decision_function_shape
@@ -170,18 +180,23 @@ class SVMPath(InfiniteEnsembleClassifier):
         self.max_breakpoints = max_breakpoints
         self.cache_size = cache_size
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
     @with_callbacks
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Follow the path, and choose C.
+        """Follow the path, and select C.
 
         Parameters
         ----------
         X : array-like, sparse matrix or DataFrame of shape (n, n_features)
-            Rows.
+            Training rows.
         y : array-like of shape (n,)
-            Their classes.
+            Classes.
         sample_weight : array-like of shape (n,), optional
-            How often each row counts; zero is absence.
+            Weights; a weight of 2 is the same as two equal rows, 0 as no row.
 
         Returns
         -------
@@ -189,21 +204,24 @@ class SVMPath(InfiniteEnsembleClassifier):
 
         Notes
         -----
-        An interrupt leaves the paths as far as they have been followed, and is raised.
+        An interrupt keeps the paths as far as they have been followed.
         """
         self._check_settings()
+        self._forget()
         rows, codes, counts, weight = self._read(X, y, sample_weight)
-        self._refuse_absent_classes(codes, weight)
-        self._places, counts, weight = distinct_rows(rows, codes, counts, weight)
+        self._check_classes_present(codes, weight)
+        self._places, counts, weight = merge_equal_rows(rows, codes, counts, weight)
         rows, codes = _double(rows[self._places]), codes[self._places]
         with Task.of_fit(self, self.reduction_.n_machines, X, y, sample_weight) as task:
             K = self._matrix(rows, counts)
             is_interrupted = self._follow(K, codes, weight, task)
             self.X_fit_ = rows
             self._compare_machines(K, counts)
-            self._choose(is_interrupted)
+            self._select(is_interrupted)
             if is_interrupted:
-                raise KeyboardInterrupt("paths_ holds what was reached; smallest_C=Cs_[-1] goes on")
+                raise KeyboardInterrupt(
+                    "paths_ holds the part that was followed; smallest_C=Cs_[-1] continues it"
+                )
         return self
 
     def _check_settings(self) -> None:
@@ -222,38 +240,54 @@ class SVMPath(InfiniteEnsembleClassifier):
         if self.max_breakpoints is not None:
             check_count("max_breakpoints", self.max_breakpoints)
 
-    def _refuse_absent_classes(self, codes: IntArray, weight: FloatArray) -> None:
+    def _read(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None
+    ) -> tuple[Rows, IntArray, FloatArray, FloatArray]:
+        """Return rows, class codes, counts of rows, and the factor of C for each row."""
+        X, y = self._read_rows(X, y)
+        X = self._columns.handle_missing(X, [self._columns.kernel(self.kernel)], False)
+        codes = self._read_labels(y)
+        counts = read_weights(sample_weight, X.shape[0])
+        return X, codes, counts, counts * class_factors(self.class_weight, y, codes, counts)
+
+    def _check_classes_present(self, codes: IntArray, weight: FloatArray) -> None:
         totals = np.bincount(codes, weight)
         if not totals.all():
             absent = self.classes_[totals == 0.0].tolist()
             raise ValueError(
                 f"class {absent[0]!r} has no row of positive weight, by sample_weight or "
-                "class_weight: leave its rows out, or let some count"
+                "class_weight: drop its rows, or give some a positive weight"
             )
 
     def _read_again(self, X: ArrayLike) -> Rows:
-        return _double(super()._read_again(X))
+        rows = self._columns.handle_missing(super()._read_again(X), [self.kernel_], False)
+        return _double(rows)
+
+    def _values(self, X: ArrayLike) -> FloatArray:
+        """Return the value of every machine (columns) at every row, at `C_`."""
+        check_is_fitted(self, "paths_")
+        known = self.kernel_, self.scaling_, self.support_vectors_
+        return expansion_values(self._read_again(X), *known, self.dual_coef_) + self.intercept_
 
     def _matrix(self, X: Rows, counts: FloatArray) -> FloatArray:
-        """Bind the scaling and the kernel to distinct rows, and compare these."""
-        self.solver_ = "exact"
-        budget, n = Budget.of(self.cache_size), X.shape[0]
-        budget.demand(
+        """Bind the scaling and the kernel to distinct rows, and return their kernel matrix."""
+        budget, n = Budget.from_megabytes(self.cache_size), X.shape[0]
+        budget.check(
             8 * n * n,
             f"a path needs the whole {n} x {n} kernel matrix, which takes",
-            "fit fewer rows, or one C by InfiniteEnsembleClassifier",
+            "fit fewer rows, or use InfiniteEnsembleClassifier for one C",
         )
-        kernel, is_category = self._columns.kernel(self.kernel), self._columns.is_category
+        kernel = self._columns.kernel(self.kernel)
         kernel = kernel.full if kernel.is_conditional else kernel
-        comparison = compare(X, counts, kernel, self.scaling, budget, is_category)
-        self.scaling_, self.kernel_ = comparison.scaling, comparison.kernel
-        assert isinstance(comparison.K, np.ndarray)
-        return comparison.K
+        rows = TrainingRows(X, counts, self._columns.is_category)
+        prepared = MatrixWorkspace(rows, budget).prepare(Candidate(kernel, self.scaling))
+        self.scaling_, self.kernel_ = prepared.scaling, prepared.kernel
+        assert isinstance(prepared.K, np.ndarray)
+        return prepared.K
 
     def _follow(self, K: FloatArray, codes: IntArray, weight: FloatArray, task: Task) -> bool:
-        """Follow the path of every machine; tell whether that was interrupted."""
-        n_machines = self.reduction_.n_machines
-        signs = [self.reduction_.signs(codes, machine) for machine in range(n_machines)]
+        """Follow the path of every machine, and return whether that was interrupted."""
+        signs = self._signs(codes)
         self._sides = tuple(map(np.flatnonzero, signs))
 
         def solve(machine: int, watch: Watch) -> RegularizationPath:
@@ -268,7 +302,7 @@ class SVMPath(InfiniteEnsembleClassifier):
                 on_breakpoint=watch,
             )
 
-        paths, is_interrupted = solve_each(solve, n_machines, task, in_turn=False)
+        paths, is_interrupted = solve_each(solve, len(signs), task, in_turn=False)
         self.paths_ = tuple(paths)
         self.ending_ = tuple(map(self._ending, paths))
         self.n_iter_ = max(len(path.Cs) for path in paths)
@@ -284,7 +318,7 @@ class SVMPath(InfiniteEnsembleClassifier):
         return "rounding" if self.largest_C is None else "largest_C"
 
     def _compare_machines(self, K: FloatArray, counts: FloatArray) -> None:
-        """Compute the bound wherever a path bends, as far as all paths go."""
+        """Compute the bound at all breakpoints, as far as all paths reach."""
         lows, highs = np.transpose([path.ends for path in self.paths_])
         Cs = np.unique(np.concatenate([path.Cs for path in self.paths_]))
         self.Cs_ = Cs[(Cs >= lows.max()) & (Cs <= highs.min())]
@@ -294,17 +328,17 @@ class SVMPath(InfiniteEnsembleClassifier):
         ]
         self.leave_one_out_errors_ = np.mean(errors, axis=0)
 
-    def _choose(self, is_interrupted: bool) -> None:
+    def _select(self, is_interrupted: bool) -> None:
         if isinstance(self.C, str):
             errors = self.leave_one_out_errors_
-            self._go_to(float(self.Cs_[np.argmax(errors <= errors.min() + SAME)]))  # the first
+            self._go_to(float(self.Cs_[np.argmax(errors <= errors.min() + ROUNDING)]))  # the first
         elif is_interrupted and self.Cs_[-1] < self.C:
             self._go_to(float(self.Cs_[-1]))
         else:
             self._go_to(float(self.C))
 
     def _go_to(self, C: float) -> None:
-        """Predict by the machines of another C."""
+        """Make the machines of another C the ones that predict."""
         beta, bias = np.zeros((len(self.paths_), len(self._places))), np.zeros(len(self.paths_))
         for machine, (path, side) in enumerate(zip(self.paths_, self._sides, strict=True)):
             beta[machine, side], bias[machine] = path.at(C)
@@ -314,9 +348,9 @@ class SVMPath(InfiniteEnsembleClassifier):
         self.support_vectors_, self.dual_coef_ = self.X_fit_[used], beta[:, used]
 
     def at(self, C: float) -> Self:
-        """Return the machine of another C on the path, fitted; it shares the path with this one.
+        """Return the fitted machine of another C on the path, which it shares with this one.
 
-        C = inf, a hard margin, is on it if the classes are separated.
+        C = inf, a hard margin, is on it if the classes are separable.
         """
         check_is_fitted(self, "paths_")
         check_penalty("C", C)
@@ -326,24 +360,24 @@ class SVMPath(InfiniteEnsembleClassifier):
         return other
 
     def staged_decision_function(self, X: ArrayLike) -> Iterator[FloatArray]:
-        """Yield what `decision_function` would return at each of `Cs_`.
+        """Yield `decision_function` at each of `Cs_`.
 
-        The kernel between all rows of X and those of the training is computed at once.
+        The kernel between all rows of X and the training rows is computed at once.
         """
         for values in self._staged_values(X):
             yield self._decisions(values)
 
     def staged_predict(self, X: ArrayLike) -> Iterator[Any]:
-        """Yield what `predict` would return at each of `Cs_`."""
+        """Yield `predict` at each of `Cs_`."""
         for values in self._staged_values(X):
             yield self._winners(values)
 
     def score_path(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> tuple[FloatArray, FloatArray]:
-        """Return `Cs_`, and the share of rows that are right at each of them.
+        """Return `Cs_`, and the accuracy at each of them.
 
-        On rows that were kept aside it tells the best C, and is the curve of error against C.
+        On held-out rows it gives the best C, and the curve of accuracy against C.
         """
         scores = [
             float(accuracy_score(y, predicted, sample_weight=sample_weight))
@@ -355,10 +389,10 @@ class SVMPath(InfiniteEnsembleClassifier):
         """Yield the value of every machine at every row, at each of `Cs_`."""
         check_is_fitted(self, "paths_")
         rows, known = self._read_again(X), self.X_fit_
-        Budget.of(self.cache_size).demand(
+        Budget.from_megabytes(self.cache_size).check(
             8 * rows.shape[0] * known.shape[0],
-            f"the kernel matrix of {rows.shape[0]} rows and the training's takes",
-            "give fewer rows at a time",
+            f"the kernel matrix between {rows.shape[0]} rows and the training rows takes",
+            "pass fewer rows at a time",
         )
         K = self.kernel_(self.scaling_.transform(known), self.scaling_.transform(rows))
         stages = [
@@ -367,16 +401,6 @@ class SVMPath(InfiniteEnsembleClassifier):
         ]
         for values in zip(*stages, strict=True):
             yield np.column_stack(values)
-
-    @property
-    def predict_proba(self) -> Any:
-        """Not for this estimator: a margin is no probability."""
-        raise AttributeError(
-            "SVMPath tells no probabilities: calibrate it by scikit-learn's "
-            "CalibratedClassifierCV(SVMPath()), or use InfiniteEnsembleClassifierCV"
-        )
-
-    predict_log_proba = predict_proba
 
 
 def _double(X: Rows) -> Rows:

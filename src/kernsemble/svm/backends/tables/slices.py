@@ -2,12 +2,13 @@ r"""Machines that are sums of functions of one number: :math:`\sum_k g_k(u_k(x))
 
 The :math:`u_k` are the views of the slices of a kernel: columns as they were given, projections
 of scaled rows, or categories. Each :math:`g_k` is a table of levels of its view, so a machine
-costs a look-up a slice for each row, however many rows it was fitted to.
+costs one look-up per slice and row, whatever the number of training rows.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 
@@ -23,17 +24,19 @@ from kernsemble.kernels.slice_parts import (
 )
 from kernsemble.kernels.slices import Slices
 from kernsemble.preprocessing import FeatureScaling
-from kernsemble.solvers.quantise import Evaluator, Levels
-from kernsemble.svm.blocks import FittedBlock
+from kernsemble.solvers.quantise import Evaluator, Levels, quantise
+from kernsemble.svm.backends.memory import Budget
+from kernsemble.svm.backends.tables.blocks import Block, FittedBlock
 
-NUMBERS_AT_ONCE = 4_000_000  # of the views of rows
-SLICES_AT_ONCE = 64  # of projections
-WEIGHT_OF_MISSING = 2.0  # of "is missing": half of it and its negation are at the distance 1
+MAX_VIEW_ENTRIES = 4_000_000  # entries of the views of new rows computed at a time
+MAX_PROJECTIONS = 64  # directions projected on at a time
+WEIGHT_OF_MISSING = 2.0  # of the hypothesis "is missing": it is at the distance 1 of the median
+BYTES_PER_CODE = 2  # stored by columns, and by rows
 
 
 @dataclass(frozen=True, eq=False)
 class Views(Value):
-    """The numbers that slices see in rows; those of coordinates need no scaling.
+    """The numbers that slices look at in rows; coordinates need no scaling.
 
     Attributes
     ----------
@@ -71,7 +74,7 @@ class Views(Value):
         return blocks[0] if len(blocks) == 1 else np.hstack(blocks)
 
     def blocks(self, part: Part, X: FloatArray) -> Iterator[FloatArray]:
-        """Yield the views of rows that a part has, some slices at a time."""
+        """Yield the views of rows in a part, a few slices at a time."""
         if self.sees_columns(part):
             is_all = np.array_equal(part.columns, np.arange(X.shape[1]))
             yield X if is_all else X[:, part.columns]
@@ -79,8 +82,8 @@ class Views(Value):
             yield self._codes(part, X).astype(X.dtype)
         elif isinstance(part, Directions):
             scaled = self.scaling.transform(X)
-            for start in range(0, part.n_slices, SLICES_AT_ONCE):
-                some = part.directions[start : start + SLICES_AT_ONCE]
+            for start in range(0, part.n_slices, MAX_PROJECTIONS):
+                some = part.directions[start : start + MAX_PROJECTIONS]
                 yield replace(part, directions=some).views(scaled)
 
     def _codes(self, part: Categories, X: FloatArray) -> IntArray:
@@ -91,7 +94,7 @@ class Views(Value):
         return np.where(is_missing[:, part.columns], n_known, codes)
 
     def sees_columns(self, part: Part) -> bool:
-        """Tell whether the views of a part are columns as they are."""
+        """Return whether the views of a part are columns as they are."""
         if isinstance(part, Categories):
             return bool(self.is_category[part.columns].all())
         return isinstance(part, Coordinates)
@@ -128,12 +131,12 @@ class ShapeTables(FittedBlock):
     Attributes
     ----------
     views : Views
-        What is looked up.
+        The numbers that are looked up.
     levels : tuple of Levels
         The levels of each view.
     heights : tuple of arrays of shape (n_machines, n_levels)
-        For each slice the value of its function at each level. It is zero at the middle one,
-        and for categories at the first one, which is that of unknown categories.
+        The value of each slice's function at each level. It is zero at the middle level, and
+        for categories at the first one, which is that of unknown categories.
     """
 
     views: Views
@@ -145,10 +148,81 @@ class ShapeTables(FittedBlock):
         return Evaluator.of(self.levels, self.heights, self.views.is_stepped)
 
     def add_to(self, values: FloatArray, X: FloatArray) -> None:
-        height = max(NUMBERS_AT_ONCE // len(self.levels), 1)
+        height = max(MAX_VIEW_ENTRIES // len(self.levels), 1)
         for start in range(0, len(X), height):
             span = slice(start, start + height)
             self._evaluator.add_to(values[:, span], self.views(X[span]))
+
+
+@dataclass(frozen=True, eq=False)
+class Slicing(Block):
+    """The slices of a kernel on training rows, and the levels of their views."""
+
+    views: Views
+    levels: list[Levels]
+
+    @classmethod
+    def from_rows(
+        cls,
+        slices: Slices,
+        X: FloatArray,
+        weight: FloatArray,
+        is_category: BoolArray,
+        scaling: FeatureScaling,
+        quantised_columns: Callable[[], tuple[list[Levels], IntArray]],
+        max_levels: int,
+        budget: Budget,
+    ) -> Self:
+        """Find the levels of rows in slices; those of whole columns are quantised already."""
+        n_directions = int((slices.columns < 0).sum())
+        budget.check(
+            BYTES_PER_CODE * len(X) * n_directions,
+            f"the codes of {len(X):,} rows in {n_directions:,} directions take",
+            "reduce n_slices, fit fewer rows",
+        )
+        views = Views(scaling, slices, is_category)
+        found = []
+        for part in views.parts:
+            if views.sees_columns(part):
+                levels, codes = quantised_columns()
+                is_all = np.array_equal(part.columns, np.arange(len(levels)))
+                some = [levels[d] for d in part.columns]
+                found.append((some, codes if is_all else codes[part.columns]))
+                continue
+            for block in views.blocks(part, X):
+                is_loose = np.full(block.shape[1], isinstance(part, Categories))
+                found.append(
+                    quantise(block, max_levels=max_levels, is_category=is_loose, weight=weight)
+                )
+        levels, codes = _join_levels(found, len(X))
+        return cls(codes, views, levels)
+
+    @property
+    def error(self) -> float:
+        return self.views.slices.error
+
+    @property
+    def roots(self) -> list[int]:
+        return [each.middle for each in self.levels]
+
+    def measures(self) -> tuple[list[FloatArray], list[FloatArray]]:
+        return self.views.measures(self.levels)
+
+    def fitted(self, heights: Sequence[FloatArray]) -> ShapeTables:
+        return ShapeTables(self.views, tuple(self.levels), tuple(heights))
+
+
+def _join_levels(
+    found: list[tuple[list[Levels], IntArray]], n_rows: int
+) -> tuple[list[Levels], IntArray]:
+    """Return the levels and codes of all parts, one after another."""
+    if len(found) == 1:
+        return found[0]
+    none = np.empty((0, n_rows), dtype=np.uint8)  # as of a constant
+    return (
+        [each for levels, _ in found for each in levels],
+        np.concatenate([none, *(codes for _, codes in found)]),
+    )
 
 
 def _scaled(

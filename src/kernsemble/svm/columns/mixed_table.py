@@ -1,8 +1,8 @@
-"""Tables of numbers and categories, read without any encoding by the user.
+"""Tables of numbers and categories, encoded without any work of the user.
 
-Numbers and truth values stay numbers, NaN where missing. A column of text, or of a categorical
-type, becomes the numbers of its categories; a missing entry is a category of its own, and one that
-the training rows did not hold is −1.
+Numbers and booleans stay numbers, NaN if missing. A column of text, or of a categorical type,
+becomes the integer codes of its categories; a missing entry is a category of its own, and a
+category that is not among the training rows is −1.
 """
 
 from collections.abc import Iterable
@@ -15,11 +15,11 @@ from kernsemble._typing import BoolArray, FloatArray, IntArray
 from kernsemble._validation import column_names
 from kernsemble._value import Value
 
-NOTHING = ("nan", "<NA>", "NaT")  # how missing entries read
+MISSING = ("nan", "<NA>", "NaT")  # the text of missing entries
 
 
 def is_mixed(X: object) -> bool:
-    """Tell whether rows are a table of pandas or polars with a column of categories."""
+    """Return whether rows are a pandas or polars table with a column of categories."""
     if column_names(X) is None or not hasattr(X, "dtypes"):
         return False
     return any(_is_category(X, d) for d in range(X.shape[1]))  # type: ignore[attr-defined]
@@ -27,16 +27,16 @@ def is_mixed(X: object) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class MixedTable(Value):
-    """How a table of numbers and categories becomes an array of numbers.
+    """The encoding of a table of numbers and categories as an array of numbers.
 
-    `categories` holds those of every column, None for columns of numbers.
+    `categories` holds the categories of every column, None for columns of numbers.
     """
 
     categories: tuple[tuple[Any, ...] | None, ...]
 
     @classmethod
-    def of(cls, X: Any) -> Self:
-        """Return the categories of a table."""
+    def from_table(cls, X: Any) -> Self:
+        """Return the encoding of a table."""
         return cls(
             tuple(
                 _distinct(_column(X, d)) if _is_category(X, d) else None for d in range(X.shape[1])
@@ -45,11 +45,11 @@ class MixedTable(Value):
 
     @property
     def is_category(self) -> BoolArray:
-        """Which columns are categories."""
+        """Which columns hold categories."""
         return np.array([known is not None for known in self.categories])
 
     def transform(self, X: Any) -> FloatArray:
-        """Return the array of another table with the same columns."""
+        """Return the numbers and codes of a table with the same columns."""
         rows = np.empty((X.shape[0], len(self.categories)))
         for d, known in enumerate(self.categories):
             column = _column(X, d)
@@ -72,8 +72,8 @@ def _is_category(X: Any, d: int) -> bool:
         is_temporal, is_number = kind in "mM", kind in "iufb"
     if is_temporal:
         raise ValueError(
-            f"column {column.name!r} of X holds dates or durations: turn them into numbers, in a "
-            "unit of your choice"
+            f"column {column.name!r} of X holds dates or durations: convert them into numbers, for "
+            "example of days"
         )
     return not is_number
 
@@ -87,7 +87,7 @@ def _numbers(column: Any, d: int) -> FloatArray:
     except (TypeError, ValueError) as error:
         raise ValueError(
             f"column {getattr(column, 'name', d)!r} of X held numbers in training, and now "
-            f"something else ({error}): give numbers, or fit again"
+            f"something else ({error}): pass numbers, or fit again"
         ) from error
 
 
@@ -97,7 +97,7 @@ def _distinct(column: Any) -> tuple[Any, ...]:
 
 
 def _order(item: Any) -> tuple[bool, str, str]:
-    """Return what categories of any kinds are sorted by, the missing one last."""
+    """Return the sort key of categories of any types, the missing one last."""
     return item is None, str(item), type(item).__name__
 
 
@@ -108,7 +108,7 @@ def _codes(column: Any, known: Iterable[Any]) -> FloatArray:
 
 
 def _factors(column: Any) -> tuple[IntArray, list[Any]]:
-    """Return for each entry its place among items, and these: plain objects, None if missing."""
+    """Return the code of each entry, and the distinct entries as plain objects, None if missing."""
     if hasattr(column, "factorize"):  # pandas
         codes, items = column.factorize()
         items = [_plain(item) for item in items.tolist()]
@@ -122,6 +122,6 @@ def _factors(column: Any) -> tuple[IntArray, list[Any]]:
 
 
 def _plain(item: Any) -> Any:
-    if item is None or (str(item) in NOTHING and not isinstance(item, str)):
+    if item is None or (str(item) in MISSING and not isinstance(item, str)):
         return None
     return item if isinstance(item, (str, bool, int, float)) else str(item)

@@ -1,0 +1,257 @@
+r"""Backends: interchangeable ways to solve the problems of an estimator.
+
+An estimator asks a backend for three things, one after another:
+
+==================  =======================================================================
+`Backend`           its cost for a workload, and a workspace for the training rows
+`Workspace`         the rows prepared for a kernel and a scaling: a matrix, tables, …
+`PreparedRows`      the unit of C, the solution of problems, of folds and paths of C
+==================  =======================================================================
+
+The result is a set of `Machines`, which predict and name the attributes that the estimator keeps.
+
+To add a backend, write these four classes in a module or folder of their own, and register the
+backend in `kernsemble.svm.backends`.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from threading import Event
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
+
+from kernsemble._progress import Task
+from kernsemble._threads import run
+from kernsemble._typing import BoolArray, FloatArray, IntArray, Rows
+from kernsemble._value import Value
+from kernsemble.kernels import Kernel
+from kernsemble.preprocessing import FeatureScaling, Kind
+from kernsemble.solvers import Fold, Status
+from kernsemble.solvers.losses import Loss
+from kernsemble.solvers.smo import Watch
+from kernsemble.svm.backends.memory import Budget
+from kernsemble.svm.problem import Problem
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingRows:
+    """Rows and their weights; columns of categories hold integer codes from 0."""
+
+    X: Rows
+    weight: FloatArray
+    is_category: BoolArray
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return self.X.shape[0]
+
+    def among(self, rows: IntArray) -> "TrainingRows":
+        """Return some of the rows."""
+        return TrainingRows(self.X[rows], self.weight[rows], self.is_category)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A kernel, not bound to data, and the scaling of its features."""
+
+    kernel: Kernel
+    scaling: Kind | None
+
+
+@dataclass(frozen=True)
+class SolverSettings:
+    """The settings of an estimator that backends use."""
+
+    tol: float
+    max_iter: int | None
+    budget: Budget
+    warm_start: bool = False
+    max_levels: int = 256
+    n_slices: int | None = None
+    n_grids: int = 512
+    seed: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Workload:
+    """The properties of a fit that decide which backend suits it."""
+
+    rows: TrainingRows
+    kernels: Sequence[Kernel]
+    loss: type[Loss]
+    has_missing: bool = False
+    is_mixed: bool = False  # rows to predict may have missing values even if none is in training
+    is_hard_margin: bool = False
+
+
+class Machines(Value, ABC):
+    """Fitted machines, one or several on the same rows."""
+
+    @abstractmethod
+    def values(self, X: Rows, budget: Budget) -> FloatArray:
+        """Return the decision value of every machine (columns) at every row."""
+
+    @abstractmethod
+    def attributes(self) -> dict[str, Any]:
+        """Return the attributes that the estimator exposes, by name."""
+
+
+class Solved(NamedTuple):
+    """Fitted machines with the evidence of their optimality, an entry per machine."""
+
+    machines: Machines
+    intercept: FloatArray
+    objective: FloatArray
+    duality_gap: FloatArray
+    n_iter: int
+    statuses: tuple[Status, ...]
+    is_interrupted: bool
+    shortfall: str  # the distance from the optimum, for the warning of machines that stopped early
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedRows(ABC):
+    """Training rows prepared for one kernel and scaling."""
+
+    scaling: FeatureScaling
+    kernel: Kernel  # bound
+
+    @abstractmethod
+    def inverse_mean_distance(self) -> float:
+        """Return 1 over the weighted mean of (K_ii + K_jj)/2 − K_ij, the unit of C."""
+
+    @abstractmethod
+    def solve(
+        self,
+        problems: Sequence[Problem],
+        C: float,
+        settings: SolverSettings,
+        last: Machines | None,
+        task: Task,
+    ) -> Solved:
+        """Solve all problems at one C, from the machines of the last fit if they are suitable."""
+
+    @abstractmethod
+    def solve_folds(
+        self,
+        problem: Problem,
+        Cs: Sequence[float],
+        held_out: Sequence[IntArray],
+        settings: SolverSettings,
+        on_solved: Callable[[], None],
+    ) -> list[Fold]:
+        """Return for each fold the decision values of its held-out rows, at every C."""
+
+
+class Workspace(ABC):
+    """Training rows, ready to be prepared for any kernel and scaling."""
+
+    @abstractmethod
+    def prepare(self, candidate: Candidate) -> PreparedRows:
+        """Return the rows prepared for one candidate."""
+
+    def map(
+        self, candidates: Sequence[Candidate], function: Callable[[int, PreparedRows], Result]
+    ) -> list[Result]:
+        """Return ``function(place, prepared)`` for every candidate, in any order of work.
+
+        Prepared rows are valid only within the call: a backend may reuse their memory.
+        """
+        return [function(place, self.prepare(each)) for place, each in enumerate(candidates)]
+
+
+class Backend(ABC):
+    """A way to solve the problems of an estimator.
+
+    Attributes
+    ----------
+    name : str
+        The value of the estimators' `solver`.
+    supports_missing : bool
+        Whether missing values can be treated.
+    penalty_multiples : tuple of float or None
+        The default grid of C, in units of ``C="scale"``; None for the grid of the papers.
+    default_max_iter : int or None
+        The maximum number of iterations if the estimator sets none.
+    """
+
+    name: ClassVar[str]
+    supports_missing: ClassVar[bool] = False
+    penalty_multiples: ClassVar[tuple[float, ...] | None] = None
+    default_max_iter: ClassVar[int | None] = None
+
+    @abstractmethod
+    def supports(self, loss: type[Loss]) -> bool:
+        """Return whether the backend can minimise a loss."""
+
+    @abstractmethod
+    def cost(self, workload: Workload) -> float:
+        """Return the estimated cost in kernel evaluations, infinity if it cannot be solved.
+
+        ``solver="auto"`` takes the cheapest backend.
+        """
+
+    @abstractmethod
+    def open(self, rows: TrainingRows, settings: SolverSettings) -> Workspace:
+        """Return a workspace for training rows."""
+
+
+class _HasStatus(Protocol):
+    @property
+    def status(self) -> Status:
+        """The status of the run."""
+
+
+Found = TypeVar("Found", bound=_HasStatus)
+
+
+def solve_each(
+    solve: Callable[[int, Watch], Found], n_machines: int, task: Task, in_turn: bool
+) -> tuple[list[Found], bool]:
+    """Return the result of ``solve(machine, watch)`` for each, and whether it was interrupted.
+
+    After an interrupt `watch` raises KeyboardInterrupt in every machine, and solvers return the
+    point they have reached. Machines share the threads unless they are to be solved in turn.
+    """
+    found: dict[int, Found] = {}
+    stop = Event()
+
+    def watch(n_iter: int, violation: float) -> None:  # noqa: ARG001
+        if stop.is_set():
+            raise KeyboardInterrupt
+
+    def solve_one(machine: int) -> None:
+        found[machine] = solve(machine, watch)
+        if found[machine].status is Status.INTERRUPTED:
+            stop.set()
+
+    def work(machine: int) -> None:
+        with task.part("machine", machine):
+            solve_one(machine)
+
+    machines = range(n_machines)
+    try:
+        if in_turn:
+            for machine in machines:
+                work(machine)
+        else:
+            run(work, machines, on_error=stop.set, fewest=2)
+    except KeyboardInterrupt:
+        stop.set()
+        for machine in machines:
+            if machine not in found:
+                solve_one(machine)
+    return [found[machine] for machine in machines], stop.is_set()
+
+
+def longest_run(solutions: Sequence[Any]) -> int:
+    """Return the number of iterations of the machine that took most, at least 1."""
+    return max(1, *(each.n_iter for each in solutions))
+
+
+def inverse(distance: float) -> float:
+    """Return 1 over a mean distance, 1 for rows that are all equal."""
+    return 1.0 / distance if distance > 0.0 else 1.0

@@ -1,0 +1,309 @@
+r"""The exact backend: the kernel matrix between all rows, and support vectors.
+
+The matrix takes :math:`O(n^2)` memory and :math:`O(n^2 D)` time; any kernel has one. If it does
+not fit into the memory budget, its rows are computed on demand.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+
+from kernsemble._progress import Task
+from kernsemble._threads import blocks
+from kernsemble._typing import FloatArray, IntArray, Rows
+from kernsemble.kernels import Boosted, Kernel
+from kernsemble.kernels.columns import leaves
+from kernsemble.kernels.radial import Radial
+from kernsemble.preprocessing import FeatureScaling
+from kernsemble.solvers import Fold, Solution, Status, solve_dual, solve_folds
+from kernsemble.solvers.folds import bounds_at
+from kernsemble.solvers.losses import Kinked, Loss
+from kernsemble.solvers.matrix import Matrix, RowsOnDemand, as_matrix
+from kernsemble.solvers.smo import Watch
+from kernsemble.svm.backends.base import (
+    Backend,
+    Candidate,
+    Machines,
+    PreparedRows,
+    Result,
+    Solved,
+    SolverSettings,
+    TrainingRows,
+    Workload,
+    Workspace,
+    inverse,
+    longest_run,
+    solve_each,
+)
+from kernsemble.svm.backends.memory import Budget
+from kernsemble.svm.problem import Problem
+
+MAX_KERNEL_ENTRIES = 20_000_000  # of the matrix between new rows and support vectors, at a time
+
+
+@dataclass(frozen=True, eq=False)
+class SupportVectorMachines(Machines):
+    r"""Machines :math:`f_k(x) = \sum_j \beta_{kj} K(x_j, x) + b_k` on common support vectors."""
+
+    kernel: Kernel
+    scaling: FeatureScaling
+    support: IntArray
+    support_vectors: Rows
+    coefficients: FloatArray  # (n_machines, n_support)
+    intercept: FloatArray
+    n_training_rows: int
+
+    def values(self, X: Rows, budget: Budget) -> FloatArray:  # noqa: ARG002
+        known = self.kernel, self.scaling, self.support_vectors
+        return expansion_values(X, *known, self.coefficients) + self.intercept
+
+    def attributes(self) -> dict[str, Any]:
+        return {
+            "support_": self.support,
+            "support_vectors_": self.support_vectors,
+            "dual_coef_": self.coefficients,
+        }
+
+    def on_training_rows(self) -> FloatArray:
+        """Return the coefficients of every machine (rows) on all training rows."""
+        beta = np.zeros((len(self.coefficients), self.n_training_rows))
+        beta[:, self.support] = self.coefficients
+        return beta
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedMatrix(PreparedRows):
+    """A scaling and a kernel bound to the rows, and the kernel matrix between them."""
+
+    rows: TrainingRows
+    K: FloatArray | Matrix
+
+    def inverse_mean_distance(self) -> float:
+        matrix, share = as_matrix(self.K), self.rows.weight / self.rows.weight.sum()
+        values = matrix.times(np.arange(len(share)), share)
+        return inverse(float(share @ (matrix.diagonal - values)))
+
+    def solve(
+        self,
+        problems: Sequence[Problem],
+        C: float,
+        settings: SolverSettings,
+        last: Machines | None,
+        task: Task,
+    ) -> Solved:
+        matrix, n = as_matrix(self.K), self.rows.n_rows
+        start = _coefficients_of(last, len(problems), n) if settings.warm_start else None
+        beta = np.zeros((len(problems), n))
+
+        def solve(place: int, watch: Watch) -> Solution:
+            rows = problems[place].rows
+            part = matrix if len(rows) == n else matrix.among(rows)
+            first = None if start is None else start[place, rows]
+            solution = _solve(part, problems[place].among(rows), C, settings, first, watch)
+            beta[place, rows] = solution.beta
+            return solution
+
+        in_turn = isinstance(matrix, RowsOnDemand)  # whose rows are computed by all threads
+        solutions, is_interrupted = solve_each(solve, len(problems), task, in_turn)
+        if any(each.status is Status.UNBOUNDED for each in solutions):
+            raise ValueError(f"C = {C}: {Status.UNBOUNDED.value}")
+        return self._solved(beta, solutions, is_interrupted)
+
+    def _solved(self, beta: FloatArray, solutions: list[Solution], is_interrupted: bool) -> Solved:
+        intercept = np.array([each.bias for each in solutions])
+        support = np.flatnonzero(beta.any(axis=0))
+        machines = SupportVectorMachines(
+            self.kernel,
+            self.scaling,
+            support,
+            self.rows.X[support],
+            beta[:, support],
+            intercept,
+            self.rows.n_rows,
+        )
+        return Solved(
+            machines,
+            intercept,
+            objective=np.array([each.objective for each in solutions]),
+            duality_gap=np.array([each.gap for each in solutions]),
+            n_iter=longest_run(solutions),
+            statuses=tuple(each.status for each in solutions),
+            is_interrupted=is_interrupted,
+            shortfall=f"violation {max(each.violation for each in solutions):.2g}",
+        )
+
+    def solve_folds(
+        self,
+        problem: Problem,
+        Cs: Sequence[float],
+        held_out: Sequence[IntArray],
+        settings: SolverSettings,
+        on_solved: Callable[[], None],
+    ) -> list[Fold]:
+        loss = _bounded(problem.loss)
+        return solve_folds(
+            self.K,
+            loss.p,
+            loss.lower,
+            loss.upper,
+            Cs,
+            held_out,
+            epsilon=loss.epsilon,
+            tol=settings.tol,
+            max_iter=settings.max_iter,
+            on_solved=on_solved,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class MatrixWorkspace(Workspace):
+    """Training rows of which kernel matrices are computed."""
+
+    rows: TrainingRows
+    budget: Budget
+
+    def prepare(self, candidate: Candidate) -> PreparedMatrix:
+        (found,) = self.map([candidate], lambda _, prepared: prepared)
+        assert isinstance(found, PreparedMatrix)
+        return found
+
+    def map(
+        self, candidates: Sequence[Candidate], function: Callable[[int, PreparedRows], Result]
+    ) -> list[Result]:
+        """Return ``function(place, prepared)`` for every candidate.
+
+        Kernels of the same distance share its matrix, and one matrix is computed in the memory
+        of the one before.
+        """
+        results: dict[int, Result] = {}
+        for scaling in dict.fromkeys(each.scaling for each in candidates):
+            common = FeatureScaling.of(self.rows.X, scaling, self.rows.weight)
+            common = common.sparing(self.rows.is_category)
+            scaled = common.transform(self.rows.X)
+            numbered = [
+                (place, each.kernel)
+                for place, each in enumerate(candidates)
+                if each.scaling == scaling
+            ]
+            for _, family in groupby(sorted(numbered, key=_family), _family):
+                for place, prepared in self._prepare_family(list(family), common, scaled):
+                    results[place] = function(place, prepared)
+        return [results[place] for place in range(len(candidates))]
+
+    def _prepare_family(
+        self, family: list[tuple[int, Kernel]], scaling: FeatureScaling, scaled: Rows
+    ) -> Iterator[tuple[int, PreparedMatrix]]:
+        """Yield the matrices of kernels, from their distances if these are equal and fit."""
+        if needs_unscaled_rows(family[0][1]):
+            scaling, scaled = FeatureScaling(None), self.rows.X
+        distances, K = None, None
+        for place, unbound in family:
+            kernel = unbound.bind(scaled, self.rows.weight)
+            shares = isinstance(kernel, Radial) and len(family) > 1
+            if shares and self.budget.holds(scaled, n_matrices=2):
+                assert isinstance(kernel, Radial)
+                distances = kernel.distances(scaled) if distances is None else distances
+                K = kernel.from_distances(distances, K)
+                yield place, PreparedMatrix(scaling, kernel, self.rows, K)
+            else:
+                matrix = self.budget.matrix(kernel, scaled)
+                yield place, PreparedMatrix(scaling, kernel, self.rows, matrix)
+
+
+@dataclass(frozen=True)
+class MatrixBackend(Backend):
+    """Solve on the kernel matrix between all rows; exact for every kernel."""
+
+    name = "exact"
+
+    def supports(self, loss: type[Loss]) -> bool:
+        return loss.is_bounded
+
+    def cost(self, workload: Workload) -> float:
+        return float(workload.rows.n_rows) ** 2
+
+    def open(self, rows: TrainingRows, settings: SolverSettings) -> MatrixWorkspace:
+        return MatrixWorkspace(rows, settings.budget)
+
+
+def needs_unscaled_rows(kernel: Kernel) -> bool:
+    """Return whether a part of a kernel was learned from rows, which were not scaled."""
+    return any(isinstance(leaf.kernel, Boosted) for leaf in leaves(kernel))
+
+
+def expansion_values(
+    X: Rows,
+    kernel: Kernel,
+    scaling: FeatureScaling,
+    support_vectors: Rows,
+    coefficients: FloatArray,
+    max_entries: int = MAX_KERNEL_ENTRIES,
+) -> FloatArray:
+    """Return the value of each kernel expansion (columns) at each row, by blocks of rows."""
+    values = np.zeros((X.shape[0], len(coefficients)))
+    if support_vectors.shape[0] == 0:
+        return values
+    known = scaling.transform(support_vectors)
+    for span in blocks(X.shape[0], max(max_entries // known.shape[0], 1)):
+        values[span] = kernel(scaling.transform(X[span]), known) @ coefficients.T
+    return values
+
+
+def _family(numbered: tuple[int, Kernel]) -> str:
+    """Return a key that is equal for kernels of one distance, or for learned kernels."""
+    _, kernel = numbered
+    kind = type(kernel)
+    if needs_unscaled_rows(kernel):
+        return "learned"
+    return f"{kind.__module__}.{kind.__qualname__}" if isinstance(kernel, Radial) else ""
+
+
+def _bounded(loss: Loss) -> Kinked:
+    assert isinstance(loss, Kinked)  # as `MatrixBackend.supports` demands
+    return loss
+
+
+def _coefficients_of(last: Machines | None, n_machines: int, n_rows: int) -> FloatArray | None:
+    """Return the coefficients of the last fit on all rows, None if they do not suit this one."""
+    if not isinstance(last, SupportVectorMachines) or last.n_training_rows != n_rows:
+        return None
+    return last.on_training_rows() if len(last.coefficients) == n_machines else None
+
+
+def _solve(
+    matrix: Matrix,
+    problem: Problem,
+    C: float,
+    settings: SolverSettings,
+    first: FloatArray | None,
+    watch: Watch,
+) -> Solution:
+    """Return the solution of a problem, from given coefficients if there are any."""
+    loss, spread = _bounded(problem.loss), problem.scale.spread
+    lower, upper = bounds_at(C / spread, loss.lower), bounds_at(C / spread, loss.upper)
+    found = solve_dual(
+        matrix,
+        loss.p,
+        lower,
+        upper,
+        epsilon=loss.epsilon,
+        tol=settings.tol,
+        max_iter=settings.max_iter,
+        start=None if first is None else _start(first / spread, matrix, loss.p, lower, upper),
+        watch=watch,
+    )
+    return problem.scale.restore_solution(found)
+
+
+def _start(
+    beta: FloatArray, matrix: Matrix, p: FloatArray, lower: FloatArray, upper: FloatArray
+) -> Solution | None:
+    """Return coefficients as a start, unless they violate the bounds or their sum is not zero."""
+    within = np.clip(beta, lower, upper)
+    slack = 1e-9 * max(float(np.abs(beta).sum()), 1.0)
+    if np.abs(within - beta).max() > slack or abs(within.sum()) > slack:
+        return None
+    return Solution.to_start_from(within, p - matrix.times(np.flatnonzero(within), within))

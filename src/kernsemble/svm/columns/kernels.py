@@ -1,0 +1,72 @@
+"""Kernels on the columns of a table, selected by name or by position.
+
+A kernel without column names applies to all numbers, and `Category` to the categories beside
+them. A kernel whose every part names its columns applies to these only.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from kernsemble._typing import BoolArray, Rows
+from kernsemble.kernels import Category, Kernel, as_kernel
+from kernsemble.kernels.columns import leaves, located
+from kernsemble.svm.columns.missing_values import column_name, handle_missing
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """The columns of the training rows: which are categories, and their names if they have any."""
+
+    is_category: BoolArray
+    names: tuple[str, ...] | None = None
+
+    @classmethod
+    def from_fitted(cls, estimator: Any) -> Self:
+        """Return the columns that an estimator was fitted to."""
+        table = getattr(estimator, "mixed_table_", None)
+        names = getattr(estimator, "feature_names_in_", None)
+        return cls(
+            np.zeros(estimator.n_features_in_, dtype=bool) if table is None else table.is_category,
+            None if names is None else tuple(names),
+        )
+
+    def kernel(self, requested: str | Kernel) -> Kernel:
+        """Return a kernel on these columns, which it selects by position."""
+        kernel = located(as_kernel(requested), len(self.is_category), self.names)
+        if not self.is_category.any():
+            return kernel
+        has_columns = {bool(leaf.choices) for leaf in leaves(kernel)}
+        if True not in has_columns:
+            return self._beside_categories(kernel)
+        if False in has_columns:
+            raise ValueError(
+                f"kernel = {requested}: X has categories, and only some parts of the kernel name "
+                "their columns: add .on(columns) to every part, or to none to apply it to all "
+                "numbers, beside Category() on the rest"
+            )
+        self._check_categories(kernel)
+        return kernel
+
+    def handle_missing(self, X: Rows, kernels: Sequence[Kernel], backend_allows: bool) -> Rows:
+        """Return rows in which every missing value has a hypothesis; see `missing_values`."""
+        return handle_missing(X, kernels, self.names, backend_allows)
+
+    def _beside_categories(self, kernel: Kernel) -> Kernel:
+        categories = Category().on(np.flatnonzero(self.is_category).tolist())
+        if self.is_category.all():
+            return categories
+        return kernel.on(np.flatnonzero(~self.is_category).tolist()) + categories
+
+    def _check_categories(self, kernel: Kernel) -> None:
+        for leaf in leaves(kernel):
+            columns = leaf.columns(len(self.is_category))
+            columns = columns[self.is_category[columns]]
+            if not isinstance(leaf.kernel, Category) and len(columns):
+                name = column_name(columns, self.names)
+                raise ValueError(
+                    f"kernel = {leaf.kernel} compares numbers, and column {name} of X holds "
+                    f"categories: use Category().on({name}) there"
+                )

@@ -1,0 +1,373 @@
+"""The base of the infinite ensembles: validate, ask a backend to solve, store."""
+
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from itertools import product
+from typing import Any, ClassVar, Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import get_scorer
+from sklearn.utils import check_array, check_random_state, check_X_y
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from kernsemble._arguments import check_choice, check_count, check_penalty, check_positive
+from kernsemble._choice import as_grid
+from kernsemble._progress import CallbackSupportMixin, Task
+from kernsemble._splits import Split
+from kernsemble._typing import FloatArray, IntArray, Rows
+from kernsemble._validation import as_table
+from kernsemble.kernels import Kernel
+from kernsemble.preprocessing import Kind
+from kernsemble.solvers import Status
+from kernsemble.solvers.losses import LOSSES, Loss, Task as LossTask, default_loss, losses_for
+from kernsemble.svm.backends import BACKENDS, cheapest_backend, check_solver
+from kernsemble.svm.backends.base import (
+    Backend,
+    Candidate,
+    Machines,
+    PreparedRows,
+    SolverSettings,
+    TrainingRows,
+    Workload,
+)
+from kernsemble.svm.backends.memory import Budget
+from kernsemble.svm.columns import Columns, MixedTable, has_missing, is_mixed, supports_missing
+from kernsemble.svm.model_selection.cross_validation import CrossValidation, warn_unless_converged
+from kernsemble.svm.model_selection.grid import PenaltyGrid, Selection, Variant, search_grid
+from kernsemble.svm.model_selection.race import MAX_ROWS, MULTIPLES, Race, race_candidates
+from kernsemble.svm.problem import Problem
+
+ALLOW_NAN = {"ensure_all_finite": "allow-nan"}  # whether NaN is supported depends on the kernel
+ACCEPTED = {"accept_sparse": "csr", "dtype": (np.float64, np.float32), **ALLOW_NAN}
+
+
+class ReadsTables(BaseEstimator):
+    """An estimator that reads arrays, sparse matrices, and tables of numbers and categories."""
+
+    mixed_table_: MixedTable | None
+    n_features_in_: int
+
+    @property
+    def _columns(self) -> Columns:
+        """The columns of the training rows."""
+        return Columns.from_fitted(self)
+
+    def _read_rows(self, X: ArrayLike, y: ArrayLike, **settings: Any) -> tuple[Rows, Any]:
+        """Return checked rows and targets; categories become integer codes."""
+        self.mixed_table_ = None
+        if is_mixed(X):
+            validate_data(self, X, skip_check_array=True)
+            self.mixed_table_ = MixedTable.from_table(X)
+            return check_X_y(self.mixed_table_.transform(X), y, **ALLOW_NAN, **settings)
+        return validate_data(self, X, y, **ACCEPTED, **settings)
+
+    def _read_again(self, X: ArrayLike) -> Rows:
+        """Return checked rows to predict."""
+        if self.mixed_table_ is None:
+            return validate_data(self, X, reset=False, **ACCEPTED)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        return check_array(self.mixed_table_.transform(as_table(X)), **ALLOW_NAN)
+
+    def _forget(self) -> Machines | None:
+        """Remove the attributes of the last fit, and return its machines."""
+        last = getattr(self, "machines_", None)
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            delattr(self, name)
+        return last
+
+
+class KernelMachine(CallbackSupportMixin, ReadsTables, ABC):  # type: ignore[misc,valid-type]
+    """A kernel machine, or several on the same rows."""
+
+    _task: ClassVar[LossTask]
+    kernel: Any
+    C: float | Literal["scale"]
+    scaling: Any
+    solver: str
+    loss: str
+    tol: float
+    max_iter: int | None
+    cache_size: float | None
+    max_levels: int
+    n_slices: int | None
+    n_grids: int
+    random_state: Any
+    C_: float
+    solver_: str
+    loss_: str
+    kernel_: Kernel
+    machines_: Machines
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self._solver_allows_missing and all(
+            map(supports_missing, self._requested_kernels())
+        )
+        return tags
+
+    @property
+    def _solver_allows_missing(self) -> bool:
+        return self.solver not in BACKENDS or BACKENDS[self.solver].supports_missing
+
+    def _check_settings(self) -> None:
+        check_choice("loss", self.loss, ("auto", *losses_for(self._task)))
+        check_solver(self.solver, LOSSES[self._loss_for(self.solver)])
+        check_count("max_levels", self.max_levels, 2)
+        if self.n_slices is not None:
+            check_count("n_slices", self.n_slices)
+        check_count("n_grids", self.n_grids)
+        check_positive("tol", self.tol)
+        if self.max_iter is not None:
+            check_count("max_iter", self.max_iter)
+
+    def _loss_for(self, solver: str) -> str:
+        """Return the loss; "auto" is bounded if the solver needs it, else the smooth default."""
+        if self.loss != "auto":
+            return self.loss
+        bounded, smooth = (default_loss(self._task, is_bounded) for is_bounded in (True, False))
+        is_smooth = solver in BACKENDS and BACKENDS[solver].supports(LOSSES[smooth])
+        return smooth if is_smooth else bounded
+
+    @property
+    def _loss(self) -> type[Loss]:
+        """The loss of this fit."""
+        return LOSSES[self.loss_]
+
+    def _requested_kernels(self) -> list[str | Kernel]:
+        """Return the kernels to fit, or to select from."""
+        return as_list("kernel", self.kernel)
+
+    def _unbound_kernels(self) -> list[Kernel]:
+        """Return the kernels on the columns of the training rows."""
+        return [self._columns.kernel(each) for each in self._requested_kernels()]
+
+    def _read_training_rows(self, X: ArrayLike, y: ArrayLike, **settings: Any) -> tuple[Rows, Any]:
+        """Return checked rows, in which every missing value has a hypothesis, and targets."""
+        rows, y = self._read_rows(X, y, **settings)
+        kernels = self._unbound_kernels()
+        return self._columns.handle_missing(rows, kernels, self._solver_allows_missing), y
+
+    def _choose_backend(self, rows: TrainingRows) -> Backend:
+        """Return the backend of the solver, the cheapest one for "auto"; store it by name."""
+        self.solver_ = self.solver
+        if self.solver == "auto":
+            self.solver_ = cheapest_backend(self._workload(rows)).name
+        self.loss_ = self._loss_for(self.solver_)
+        return BACKENDS[self.solver_]
+
+    def _workload(self, rows: TrainingRows) -> Workload:
+        return Workload(
+            rows,
+            self._unbound_kernels(),
+            LOSSES[self._loss_for("auto")],
+            has_missing=has_missing(rows.X),
+            is_mixed=self.mixed_table_ is not None,
+            is_hard_margin=getattr(self, "C", None) == np.inf,
+        )
+
+    @property
+    def _budget(self) -> Budget:
+        return Budget.from_megabytes(self.cache_size)
+
+    def _solver_settings(self, backend: Backend) -> SolverSettings:
+        return SolverSettings(
+            tol=self.tol,
+            max_iter=backend.default_max_iter if self.max_iter is None else self.max_iter,
+            budget=self._budget,
+            warm_start=getattr(self, "warm_start", False),
+            max_levels=self.max_levels,
+            n_slices=self.n_slices,
+            n_grids=self.n_grids,
+            seed=check_random_state(self.random_state).randint(2**31),
+        )
+
+    def _penalty(self, prepared: PreparedRows, unit: float = 1.0) -> float:
+        """Return the number that C stands for, with targets of that unit."""
+        requested: Any = self.C
+        if isinstance(requested, str) and requested == "scale":
+            return unit * prepared.inverse_mean_distance()
+        check_penalty("C", requested, "scale")
+        return float(requested)
+
+    def _fit_machines(
+        self,
+        prepared: PreparedRows,
+        problems: Sequence[Problem],
+        settings: SolverSettings,
+        last: Machines | None,
+        task: Task,
+    ) -> None:
+        """Solve all problems at `C_`, and store the machines.
+
+        An interrupt stops all machines, and the point they have reached is stored.
+        """
+        self.scaling_, self.kernel_ = prepared.scaling, prepared.kernel
+        solved = prepared.solve(problems, self.C_, settings, last, task)
+        self.machines_ = solved.machines
+        self.intercept_ = solved.intercept
+        self.objective_ = solved.objective
+        self.duality_gap_ = solved.duality_gap
+        self.n_iter_ = solved.n_iter
+        for name, value in solved.machines.attributes().items():
+            setattr(self, name, value)
+        if Status.STOPPED in solved.statuses:
+            warnings.warn(
+                f"max_iter = {settings.max_iter} was reached at {solved.shortfall}, "
+                f"tol = {self.tol}: {Status.STOPPED.value}",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        if solved.is_interrupted:
+            raise KeyboardInterrupt(Status.INTERRUPTED.value)
+
+    def _values(self, X: ArrayLike) -> FloatArray:
+        """Return the value of every machine (columns) at every row."""
+        check_is_fitted(self, "machines_")
+        return self.machines_.values(self._read_again(X), self._budget)
+
+    def _read_again(self, X: ArrayLike) -> Rows:
+        rows, backend = super()._read_again(X), BACKENDS[self.solver_]
+        return self._columns.handle_missing(rows, [self.kernel_], backend.supports_missing)
+
+
+class SelectsSettings(KernelMachine):
+    """A kernel machine that selects kernel, scaling and C by cross-validation."""
+
+    Cs: Sequence[float] | None
+    cv: Any
+    scoring: Any
+    paper_grid: ClassVar[Sequence[float]]
+
+    @property
+    def _is_automatic(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel.lower() == "auto"
+
+    def _requested_kernels(self) -> list[str | Kernel]:
+        """Return the kernels to select from; stumps for "auto" if kernels cannot race."""
+        return ["stump"] if self._is_automatic else super()._requested_kernels()
+
+    def _requested_scalings(self) -> list[Kind | None] | None:
+        """Return the scalings to select from, None for the default."""
+        return None if self.scaling == "auto" else as_list("scaling", self.scaling)
+
+    def _races(self, rows: TrainingRows) -> bool:
+        """Return whether kernels race: on numbers without missing values, with an exact solver."""
+        if not self._is_automatic or self.solver not in {"auto", "exact"}:
+            return False
+        is_complete = self.mixed_table_ is None and not has_missing(rows.X)
+        is_small = rows.n_rows <= MAX_ROWS or self.solver == "exact"
+        return is_complete and is_small and BACKENDS["exact"].supports(self._loss_for_race)
+
+    @property
+    def _loss_for_race(self) -> type[Loss]:
+        return LOSSES[self._loss_for("exact")]
+
+    def _choose_backend(self, rows: TrainingRows) -> Backend:
+        if not self._races(rows):
+            return super()._choose_backend(rows)
+        self.solver_, self.loss_ = "exact", self._loss_for_race.name
+        return BACKENDS["exact"]
+
+    @abstractmethod
+    def _strata(self, y: Any) -> IntArray:
+        """Return the code of the stratum of each row, for samples of a race."""
+
+    def _validation(
+        self,
+        rows: TrainingRows,
+        y: Any,
+        splits: list[Split],
+        scorer: Callable[..., float],
+        predictions: Callable[[FloatArray], BaseEstimator],
+        settings: SolverSettings,
+    ) -> CrossValidation:
+        """Return the cross-validation by `scoring`, or by `scorer` if that is None."""
+        scorer = scorer if self.scoring is None else get_scorer(self.scoring)
+        return CrossValidation(rows, y, splits, scorer, predictions, settings)
+
+    def _penalty_grid(self, multiples: Sequence[float] | None) -> PenaltyGrid:
+        """Return the grid `Cs`; by default multiples of C="scale", or the papers' grid."""
+        if self.Cs is None and multiples is not None:
+            return PenaltyGrid(tuple(multiples), is_relative=True)
+        requested = self.paper_grid if self.Cs is None else self.Cs
+        return PenaltyGrid(tuple(as_grid("Cs", requested, check_positive)))
+
+    def _fit_best(
+        self, validation: CrossValidation, backend: Backend, variants: list[Variant], task: Task
+    ) -> Selection:
+        """Select the settings, fit the machines on all rows, and store both."""
+        select = self._race if self._races(validation.rows) else self._search
+        selection = select(validation, backend, variants, task)
+        self.cv_results_ = selection.results
+        self.best_index_ = selection.index
+        self.best_params_ = selection.params
+        self.best_score_ = selection.score
+        warn_unless_converged(selection.statuses, validation.settings)
+        self.C_ = selection.params["C"] * selection.problems[0].penalty_unit
+        with task.part("refit", 1, len(selection.problems)) as part:
+            self._fit_machines(
+                selection.prepared, selection.problems, validation.settings, None, part
+            )
+        return selection
+
+    def _search(
+        self, validation: CrossValidation, backend: Backend, variants: list[Variant], task: Task
+    ) -> Selection:
+        """Search the grid of kernels, scalings and C."""
+        kernels = self._requested_kernels()
+        default = list(get_args(Kind)) if self._is_automatic else ["range"]
+        scalings = self._requested_scalings() or default
+        pairs = list(product(zip(kernels, self._unbound_kernels(), strict=True), scalings))
+        n_machines = sum(len(variant.problems) for variant in variants)
+        with task.part("selection", 0, len(pairs) * n_machines) as part:
+            return search_grid(
+                validation,
+                backend.open(validation.rows, validation.settings),
+                [Candidate(kernel, scaling) for (_, kernel), scaling in pairs],
+                [{"kernel": label, "scaling": scaling} for (label, _), scaling in pairs],
+                variants,
+                self._penalty_grid(backend.penalty_multiples),
+                self.scoring,
+                part,
+            )
+
+    def _race(
+        self, validation: CrossValidation, backend: Backend, variants: list[Variant], task: Task
+    ) -> Selection:
+        """Run a race, then search the grid of C near the winner's best, on all rows and folds."""
+        rows, grid = validation.rows, self._penalty_grid(MULTIPLES)
+        n_machines = sum(len(variant.problems) for variant in variants)
+        with task.part("selection", 0, 1 + n_machines) as part:
+            race = Race(validation, backend, variants[0].problems, grid)
+            winner = race.winner(
+                race_candidates(rows.X, rows.weight, self._requested_scalings()),
+                self._strata(validation.y),
+                np.random.default_rng(validation.settings.seed),
+                part,
+            )
+            self.race_results_ = race.results
+            selection = search_grid(
+                validation,
+                backend.open(rows, validation.settings),
+                [winner.candidate],
+                [{"kernel": winner.candidate.kernel, "scaling": winner.candidate.scaling}],
+                variants,
+                grid.narrowed(winner.places),
+                self.scoring,
+                part,
+            )
+        return selection.after(race.statuses)
+
+
+def as_list(name: str, values: Any) -> list[Any]:
+    """Return the values of a setting as a list; a single value becomes a list of one."""
+    if not isinstance(values, (list, tuple)):
+        return [values]
+    if len(values) == 0:
+        raise ValueError(f"{name} = {values!r}: give at least one")
+    return list(values)

@@ -1,0 +1,193 @@
+"""Cross-validation of one setting: every C and every fold on the same prepared rows."""
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
+
+from kernsemble._choice import Foreseen, comparable_means
+from kernsemble._progress import Task
+from kernsemble._splits import Split
+from kernsemble._typing import FloatArray, IntArray, Rows
+from kernsemble.solvers import Status
+from kernsemble.solvers.losses import LOSSES
+from kernsemble.svm.backends.base import PreparedRows, SolverSettings, TrainingRows
+from kernsemble.svm.calibration import Calibration
+from kernsemble.svm.multiclass import Reduction
+from kernsemble.svm.problem import Problem
+
+
+class HeldOutClasses(Foreseen):
+    """The predictions of held-out rows by several machines, as scorers need them."""
+
+    def __init__(self, classes: Any, reduction: Reduction, values: FloatArray) -> None:
+        super().__init__(classes)
+        self.reduction, self.values = reduction, values
+
+    def decision_function(self, X: ArrayLike) -> FloatArray:  # noqa: ARG002
+        return self.reduction.decisions(self.values)
+
+    def winners(self) -> IntArray:
+        return self.reduction.winners(self.values)
+
+
+class HeldOutProbabilities(HeldOutClasses):
+    """The predictions of machines whose loss models probabilities."""
+
+    def __init__(self, classes: Any, reduction: Reduction, loss: str, values: FloatArray) -> None:
+        super().__init__(classes, reduction, values)
+        self.loss = loss
+
+    def predict_proba(self, X: ArrayLike) -> FloatArray:  # noqa: ARG002
+        return Calibration.from_loss(self.loss, self.reduction).probabilities(self.values)
+
+
+class HeldOutNumbers(RegressorMixin, BaseEstimator):
+    """The predictions of held-out rows by a regressor, as scorers need them."""
+
+    def __init__(self, values: FloatArray) -> None:
+        self.values = values
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:  # noqa: ARG002
+        return self
+
+    def predict(self, X: ArrayLike) -> FloatArray:  # noqa: ARG002
+        return self.values[:, 0]
+
+
+def held_out_predictions(
+    classes: Any, reduction: Reduction, loss: str
+) -> Callable[[FloatArray], BaseEstimator]:
+    """Return the function that makes predictions of the values of machines for classes."""
+    if LOSSES[loss].has_probabilities:
+        return lambda values: HeldOutProbabilities(classes, reduction, loss, values)
+    return lambda values: HeldOutClasses(classes, reduction, values)
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """The cross-validation of one setting.
+
+    Attributes
+    ----------
+    Cs : sequence of float
+        The values of C.
+    scores : array of shape (n_Cs, n_folds)
+        The score of each C on each fold.
+    values : array of shape (n_tested, n_machines)
+        The decision values of the tested rows at the best C, one fold after another.
+    statuses : tuple of Status
+        The status of every machine of every fold at every C.
+    """
+
+    Cs: Sequence[float]
+    scores: FloatArray
+    values: FloatArray
+    statuses: tuple[Status, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class CrossValidation:
+    """Rows, their targets and folds, and a scorer.
+
+    `predictions` turns the decision values of machines into an estimator that scorers accept.
+    """
+
+    rows: TrainingRows
+    y: Any
+    splits: Sequence[Split]
+    scorer: Callable[..., float]
+    predictions: Callable[[FloatArray], BaseEstimator]
+    settings: SolverSettings
+
+    def among(self, rows: IntArray, splits: Sequence[Split], tol: float) -> "CrossValidation":
+        """Return the cross-validation of some rows, with folds among them and another tol."""
+        settings = replace(self.settings, tol=tol)
+        some = self.rows.among(rows)
+        return replace(self, rows=some, y=self.y[rows], splits=splits, settings=settings)
+
+    @property
+    def tested(self) -> IntArray:
+        """The tested rows of all folds, one fold after another."""
+        return np.concatenate([split.tested for split in self.splits])
+
+    def run(
+        self, prepared: PreparedRows, problems: Sequence[Problem], Cs: Sequence[float], task: Task
+    ) -> Trial:
+        """Solve every problem at every C on every fold, and score the held-out rows."""
+        machines, statuses = [], list[Status]()
+        for problem in problems:
+            with task.part("machine", n_parts=len(Cs) * len(self.splits)) as part:
+                values, found = self._solve(prepared, problem, Cs, part)
+            machines.append(values)
+            statuses.extend(found)
+        values = [np.stack(fold, axis=2) for fold in zip(*machines, strict=True)]
+        scores = self._scores(values, len(Cs))
+        best = np.argmax(comparable_means(scores))
+        held_out = np.concatenate([fold[best] for fold in values])
+        return Trial(Cs, scores, held_out, tuple(statuses))
+
+    def _solve(
+        self, prepared: PreparedRows, problem: Problem, Cs: Sequence[float], task: Task
+    ) -> tuple[list[FloatArray], list[Status]]:
+        """Return for each fold the values of the tested rows (columns) at every C; statuses."""
+        folds = prepared.solve_folds(
+            problem,
+            Cs,
+            [split.held_out for split in self.splits],
+            self.settings,
+            on_solved=lambda: task.note("problem"),
+        )
+        values = [
+            problem.scale.restore(fold.decisions[:, split.places])
+            for fold, split in zip(folds, self.splits, strict=True)
+        ]
+        return values, [status for fold in folds for status in fold.statuses]
+
+    def _scores(self, values: list[FloatArray], n_penalties: int) -> FloatArray:
+        """Return the score at every C (rows) on every fold (columns).
+
+        `values` holds for each fold an array of shape (n_Cs, n_tested, n_machines).
+        """
+        scores = np.empty((n_penalties, len(self.splits)))
+        for fold, (split, at_penalties) in enumerate(zip(self.splits, values, strict=True)):
+            X, y = self.rows.X[split.tested], self.y[split.tested]
+            weight = self.rows.weight[split.tested]
+            weights = {} if self._is_uniform else {"sample_weight": weight}
+            for place, each in enumerate(at_penalties):
+                scores[place, fold] = self._score(self.predictions(each), X, y, weights)
+        return scores
+
+    @cached_property
+    def _is_uniform(self) -> bool:
+        return bool((self.rows.weight == self.rows.weight[0]).all())
+
+    def _score(self, predictions: BaseEstimator, X: Rows, y: Any, weights: dict[str, Any]) -> float:
+        try:
+            return self.scorer(predictions, X, y, **weights)
+        except AttributeError as error:
+            if error.name != "predict_proba" and hasattr(predictions, "predict_proba"):
+                raise
+            raise ValueError(
+                f"scoring = {self.scorer} needs probabilities, which are calibrated only after "
+                "model selection: use a score of classes or of decision values, or "
+                "loss='logistic'"
+            ) from error
+
+
+def warn_unless_converged(statuses: Sequence[Status], settings: SolverSettings) -> None:
+    """Warn if machines of a cross-validation stopped before they converged."""
+    n_stopped = sum(status is Status.STOPPED for status in statuses)
+    if n_stopped:
+        warnings.warn(
+            f"max_iter = {settings.max_iter} was reached by {n_stopped} of {len(statuses)} "
+            f"machines of the cross-validation, tol = {settings.tol}: {Status.STOPPED.value}",
+            ConvergenceWarning,
+            stacklevel=2,
+        )

@@ -1,0 +1,165 @@
+"""Grid search over C, kernels and scalings, on one preparation of the rows per kernel."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+
+from kernsemble._choice import check_means, comparable_means, cross_validation_results
+from kernsemble._progress import Task
+from kernsemble._typing import FloatArray
+from kernsemble.solvers import Status
+from kernsemble.svm.backends.base import Candidate, PreparedRows, Workspace
+from kernsemble.svm.model_selection.cross_validation import CrossValidation, Trial
+from kernsemble.svm.problem import Problem
+
+
+@dataclass(frozen=True)
+class PenaltyGrid:
+    """Values of C; if relative, multiples of ``C="scale"``, 1 over the mean distance of rows."""
+
+    values: tuple[float, ...]
+    is_relative: bool = False
+
+    def at(self, prepared: PreparedRows, places: Sequence[int] | None = None) -> list[float]:
+        """Return the values of C for prepared rows, all or those at some places of the grid."""
+        unit = prepared.inverse_mean_distance() if self.is_relative else 1.0
+        places = range(len(self.values)) if places is None else places
+        return [unit * self.values[place] for place in places]
+
+    def narrowed(self, places: Sequence[int]) -> Self:
+        """Return the grid of the values at some places."""
+        return replace(self, values=tuple(self.values[place] for place in places))
+
+
+@dataclass(frozen=True, eq=False)
+class Variant:
+    """Settings besides kernel, scaling and C, and the problems of the machines under them."""
+
+    settings: dict[str, Any]
+    problems: list[Problem]
+
+
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """The selected setting, its prepared rows, and the scores of all settings.
+
+    Attributes
+    ----------
+    params : dict
+        The selected setting, C included.
+    index, score : int, float
+        The place of the selected setting in `results`, and its mean score.
+    results : dict
+        All scores, in the form of `GridSearchCV.cv_results_`.
+    problems, prepared
+        The problems of the selected setting, and the rows prepared for it.
+    values : array of shape (n_tested, n_machines)
+        The out-of-fold decision values of the selected setting.
+    statuses : tuple of Status
+        The status of every machine that was fitted.
+    """
+
+    params: dict[str, Any]
+    index: int
+    score: float
+    results: dict[str, Any]
+    problems: list[Problem]
+    prepared: PreparedRows
+    values: FloatArray
+    statuses: tuple[Status, ...]
+
+    def after(self, earlier: Sequence[Status]) -> Self:
+        """Return the selection with the statuses of machines that were fitted before."""
+        return replace(self, statuses=(*earlier, *self.statuses))
+
+
+@dataclass(frozen=True, eq=False)
+class RankedTrials:
+    """The trials of all settings, and which of them is the best at which C.
+
+    Of equal scores the smallest C is the best, then the setting that comes first.
+    """
+
+    results: dict[str, Any]
+    index: int
+    place: int
+    score: float
+
+    @classmethod
+    def from_trials(
+        cls, settings: Sequence[dict[str, Any]], trials: Sequence[Trial], scoring: Any
+    ) -> Self:
+        """Rank the trials of settings, which have equally many values of C each."""
+        scores = np.array([trial.scores for trial in trials])
+        means = comparable_means(scores)
+        check_means(means, scoring)
+        at, best = np.unravel_index(np.argmax(means.T), means.T.shape)
+        params = [
+            {**each, "C": C} for each, trial in zip(settings, trials, strict=True) for C in trial.Cs
+        ]
+        return cls(
+            results=cross_validation_results(params, scores.reshape(len(params), -1)),
+            index=int(best * scores.shape[1] + at),
+            place=int(best),
+            score=float(means[best, at]),
+        )
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """The best setting, C included."""
+        return self.results["params"][self.index]
+
+
+def search_grid(
+    validation: CrossValidation,
+    workspace: Workspace,
+    candidates: Sequence[Candidate],
+    labels: Sequence[dict[str, Any]],
+    variants: Sequence[Variant],
+    grid: PenaltyGrid,
+    scoring: Any,
+    task: Task,
+) -> Selection:
+    """Cross-validate every candidate with every variant and C, and return the best.
+
+    Parameters
+    ----------
+    validation : CrossValidation
+        Rows, folds and scorer.
+    workspace : Workspace
+        The backend's workspace for these rows.
+    candidates, labels
+        Kernels and scalings, and their names in the results.
+    variants : sequence of Variant
+        Other settings.
+    grid : PenaltyGrid
+        The values of C.
+    scoring : object
+        The name of the score, for messages.
+    task : Task
+        Progress.
+    """
+
+    def evaluate(_: int, prepared: PreparedRows) -> list[Trial]:
+        Cs = grid.at(prepared)
+        return [validation.run(prepared, each.problems, Cs, task) for each in variants]
+
+    only = workspace.prepare(candidates[0]) if len(candidates) == 1 else None
+    found = workspace.map(candidates, evaluate) if only is None else [evaluate(0, only)]
+    trials = [trial for trials in found for trial in trials]
+    settings = [{**label, **variant.settings} for label in labels for variant in variants]
+    ranked = RankedTrials.from_trials(settings, trials, scoring)
+    candidate, variant = divmod(ranked.place, len(variants))
+    prepared = workspace.prepare(candidates[candidate]) if only is None else only
+    return Selection(
+        ranked.params,
+        ranked.index,
+        ranked.score,
+        ranked.results,
+        variants[variant].problems,
+        prepared,
+        trials[ranked.place].values,
+        tuple(status for trial in trials for status in trial.statuses),
+    )

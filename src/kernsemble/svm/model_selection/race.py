@@ -1,0 +1,292 @@
+r"""The race of ``kernel="auto"``: kernels and scalings that do badly on few rows drop out.
+
+The rounds of a race have :math:`\dots, n/8, n/4, n/2` rows, or all of them if these are few, each
+sample within the next, and few folds. After every round the better candidates stay, and each
+continues with the values of C near its best. The cost of a machine grows at least as the square
+of its rows, so the many candidates of the early rounds cost less than the few of the last.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+
+from kernsemble._choice import comparable_means
+from kernsemble._progress import Task
+from kernsemble._splits import Split
+from kernsemble._typing import FloatArray, IntArray, Rows
+from kernsemble.kernels import Exponential, Laplacian, Perceptron, Stump
+from kernsemble.preprocessing import FeatureScaling, Kind
+from kernsemble.solvers import Status
+from kernsemble.svm.backends.base import Backend, Candidate, PreparedRows
+from kernsemble.svm.model_selection.cross_validation import CrossValidation, Trial
+from kernsemble.svm.model_selection.grid import PenaltyGrid
+from kernsemble.svm.problem import Problem
+
+MAX_ROWS = 10_000  # beyond, kernels that need a matrix do not race by default
+WIDTHS = (0.5, 1.0, 2.0, 4.0)  # gamma, in units of 1 over the mean distance
+MULTIPLES = tuple(2.0**power for power in range(-2, 7))  # of C = "scale"
+STRIDE = 3  # the first round tries every third C, the others those around the best
+REACH = 2  # values of C on either side of the best that remain after the last round
+MIN_ROWS = 250  # rows of the first round
+N_FOLDS = 3
+N_LAST = 3  # candidates in the last round
+LOOSENESS = 10.0  # factor of the tolerance during the race
+
+
+@dataclass(frozen=True)
+class RaceEntry:
+    """A candidate, and the places of the grid of C that it tries."""
+
+    candidate: Candidate
+    places: tuple[int, ...]
+
+    def near(self, place: int, reach: int, n_places: int) -> Self:
+        """Return the same candidate at the places around one of them."""
+        start, stop = max(place - reach, 0), min(place + reach + 1, n_places)
+        return replace(self, places=tuple(range(start, stop)))
+
+
+@dataclass(frozen=True, eq=False)
+class RaceRound:
+    """The rows of a round, the folds among them, and the number of candidates that stay."""
+
+    rows: IntArray
+    splits: tuple[Split, ...]
+    n_stay: int
+
+
+Score = Callable[[Sequence[RaceEntry], RaceRound], Sequence[FloatArray]]
+
+
+def race(
+    candidates: Sequence[Candidate], rounds: Sequence[RaceRound], n_places: int, score: Score
+) -> list[RaceEntry]:
+    """Return the candidates that remain after all rounds, the best first.
+
+    Parameters
+    ----------
+    candidates : sequence of Candidate
+        The candidates; of equal scores the first one wins.
+    rounds : sequence of RaceRound
+        As `plan_rounds` returns them.
+    n_places : int
+        The number of values of C in the grid.
+    score : callable
+        ``score(entries, round)`` returns an array of scores per entry, larger is better: a row
+        for each of its places, a column for each fold.
+    """
+    some_places = tuple(range(min(STRIDE // 2, n_places - 1), n_places, STRIDE))
+    entries = [RaceEntry(candidate, some_places) for candidate in candidates]
+    for number, each in enumerate(rounds, start=1):
+        means = [comparable_means(found) for found in score(entries, each)]
+        best = [int(np.argmax(along_grid)) for along_grid in means]
+        order = np.argsort([-along_grid.max() for along_grid in means], kind="stable")
+        reach = REACH if number == len(rounds) else STRIDE // 2
+        entries = [
+            entries[k].near(entries[k].places[best[k]], reach, n_places)
+            for k in order[: each.n_stay]
+        ]
+    return entries
+
+
+class Race:
+    """A race on cross-validated samples of the rows.
+
+    Attributes
+    ----------
+    results : dict of lists
+        The rows, kernel, scaling, best C and mean score of every trial, in the order of the race.
+    statuses : list of Status
+        The status of every machine that was fitted.
+    """
+
+    def __init__(
+        self,
+        validation: CrossValidation,
+        backend: Backend,
+        problems: Sequence[Problem],
+        grid: PenaltyGrid,
+    ) -> None:
+        self.validation, self.backend = validation, backend
+        self.problems, self.grid = problems, grid
+        self.results: dict[str, list[Any]] = {}
+        self.statuses: list[Status] = []
+
+    def winner(
+        self,
+        candidates: Sequence[Candidate],
+        strata: IntArray,
+        rng: np.random.Generator,
+        task: Task,
+    ) -> RaceEntry:
+        """Return the candidate that remains, with the places of the grid near its best C.
+
+        Samples are stratified by `strata`, the classes of a classification.
+        """
+        rows = self.validation.rows
+        rounds = plan_rounds(len(candidates), strata, rows.weight, self.validation.splits, rng)
+        kinds = dict.fromkeys(candidate.scaling for candidate in candidates)
+        scaled = {
+            kind: FeatureScaling.of(rows.X, kind, rows.weight).transform(rows.X) for kind in kinds
+        }
+        n_trials = len(candidates) + sum(each.n_stay for each in rounds[:-1])
+        with task.part("race", n_parts=n_trials * len(self.problems)) as part:
+
+            def score(entries: Sequence[RaceEntry], each: RaceRound) -> list[FloatArray]:
+                return self._scores(entries, each, scaled, part)
+
+            (winner,) = race(candidates, rounds, len(self.grid.values), score)
+        return winner
+
+    def _scores(
+        self, entries: Sequence[RaceEntry], each: RaceRound, scaled: dict[Any, Rows], task: Task
+    ) -> list[FloatArray]:
+        """Return the scores of every entry at its values of C (rows) on every fold (columns)."""
+        found: dict[int, FloatArray] = {}
+        tol = LOOSENESS * self.validation.settings.tol
+        sample = self.validation.among(each.rows, each.splits, tol)
+        problems = [problem.among(each.rows) for problem in self.problems]
+        for kind, X in scaled.items():
+            mine = [k for k, entry in enumerate(entries) if entry.candidate.scaling == kind]
+
+            def evaluate(place: int, prepared: PreparedRows, mine: list[int] = mine) -> None:
+                entry = entries[mine[place]]
+                Cs = self.grid.at(prepared, entry.places)
+                trial = sample.run(prepared, problems, Cs, task)
+                found[mine[place]] = trial.scores
+                self._record(entry.candidate, len(each.rows), trial)
+
+            rows = replace(sample.rows, X=X[each.rows])
+            workspace = self.backend.open(rows, sample.settings)
+            kernels = [Candidate(entries[k].candidate.kernel, None) for k in mine]
+            workspace.map(kernels, evaluate)
+        return [found[k] for k in range(len(entries))]
+
+    def _record(self, candidate: Candidate, n_rows: int, trial: Trial) -> None:
+        means = trial.scores.mean(axis=1)
+        best = int(np.argmax(np.where(np.isnan(means), -np.inf, means)))
+        record = {
+            "n_rows": n_rows,
+            "kernel": candidate.kernel,
+            "scaling": candidate.scaling,
+            "C": trial.Cs[best],
+            "mean_test_score": float(means[best]),
+        }
+        for name, value in record.items():
+            self.results.setdefault(name, []).append(value)
+        self.statuses.extend(trial.statuses)
+
+
+def race_candidates(
+    X: Rows, weight: FloatArray, scalings: Sequence[Kind | None] | None = None
+) -> list[Candidate]:
+    """Return the kernels and scalings that race on weighted rows.
+
+    Trees and polytopes at several widths, perceptrons and stumps, on every scale. Trees on ranks,
+    the safest candidate on the data sets that were tried, come first.
+    """
+    found = []
+    for kind in scalings or _distinct_scalings(X, weight):
+        rows = FeatureScaling.of(X, kind, weight).transform(X)
+        for family in (Laplacian, Exponential):
+            rate = family().bind(rows, weight).rate
+            assert rate is not None  # bound
+            found += [Candidate(family(width * rate), kind) for width in WIDTHS]
+        found += [Candidate(Perceptron(), kind), Candidate(Stump(), kind)]
+    return found
+
+
+def _distinct_scalings(X: Rows, weight: FloatArray) -> tuple[Kind, ...]:
+    """Return the scalings that differ by more than a factor, as on columns of two values."""
+    stumps = FeatureScaling.of(X, "distinct", weight).stumps
+    assert stumps is not None
+    n_levels = stumps.feature_measure.max(initial=0.0)
+    return ("rank", "range", "distinct") if n_levels > 2.0 else ("range",)
+
+
+def plan_rounds(
+    n_candidates: int,
+    codes: IntArray,
+    counts: FloatArray,
+    splits: Sequence[Split],
+    rng: np.random.Generator,
+) -> list[RaceRound]:
+    """Return the rounds of a race that ends with one candidate.
+
+    Parameters
+    ----------
+    n_candidates : int
+        The number of candidates at the start.
+    codes, counts : arrays of shape (n,)
+        The class code and the weight of each row; rows of weight zero are not drawn.
+    splits : sequence of Split
+        The folds of all rows. Rounds hold out the same rows, in fewer folds.
+    rng : Generator
+        Random number generator of the samples.
+
+    Returns
+    -------
+    list of RaceRound
+        Rounds of increasing size. Samples are stratified by class, and contain a row of each
+        class from each fold that has one.
+    """
+    folds = _few(splits)
+    order = _nested_order(codes, counts, folds, rng)
+    sizes = _sizes(len(order), max(MIN_ROWS, N_FOLDS * len(np.unique(codes))))
+    n_entries = np.geomspace(n_candidates, min(N_LAST, n_candidates), len(sizes))
+    n_stay = [*np.rint(n_entries[1:]).astype(int), 1]
+    return [
+        _round(np.sort(order[:size]), folds, int(n)) for size, n in zip(sizes, n_stay, strict=True)
+    ]
+
+
+def _sizes(n: int, fewest: int) -> list[int]:
+    """Return the number of rows per round: doubling, up to half of them or all."""
+    sizes = [min(n, max(n // 2, 2 * fewest))]
+    while sizes[0] // 2 >= fewest:
+        sizes.insert(0, sizes[0] // 2)
+    return sizes if len(sizes) > 1 else [min(n, fewest), n]
+
+
+def _few(splits: Sequence[Split]) -> list[Split]:
+    """Return few folds: joined if every row is held out once, else the last ones."""
+    tested = np.concatenate([split.tested for split in splits])
+    n_held_out = sum(len(split.held_out) for split in splits)
+    if len(splits) <= N_FOLDS or not len(np.unique(tested)) == len(tested) == n_held_out:
+        return list(splits[-N_FOLDS:])
+    joined = (np.concatenate([s.tested for s in splits[k::N_FOLDS]]) for k in range(N_FOLDS))
+    return [Split(np.sort(rows), np.sort(rows)) for rows in joined]
+
+
+def _nested_order(
+    codes: IntArray, counts: FloatArray, folds: Sequence[Split], rng: np.random.Generator
+) -> IntArray:
+    """Return the weighted rows in an order whose every beginning is a stratified sample.
+
+    The strata are the classes within the folds. Each row is placed at the share of its
+    stratum that comes before it, and the first row of every stratum before all others.
+    """
+    fold = np.zeros(len(codes), dtype=int)
+    for number, split in enumerate(folds, start=1):
+        fold[split.tested] = number
+    rows = rng.permutation(np.flatnonzero(counts > 0.0))
+    strata, stratum, sizes = np.unique(
+        codes[rows] * (len(folds) + 1) + fold[rows], return_inverse=True, return_counts=True
+    )
+    by_stratum = np.argsort(stratum, kind="stable")
+    rank = np.empty(len(rows))
+    rank[by_stratum] = np.arange(len(rows)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    offset = rng.random(len(strata))
+    place = np.where(rank == 0.0, -1.0, (rank + offset[stratum]) / sizes[stratum])
+    return rows[np.argsort(place, kind="stable")]
+
+
+def _round(rows: IntArray, folds: Sequence[Split], n_stay: int) -> RaceRound:
+    """Return the round of some rows, with the folds that test any of them."""
+    among = [
+        Split(*(np.flatnonzero(np.isin(rows, part)) for part in (fold.held_out, fold.tested)))
+        for fold in folds
+    ]
+    return RaceRound(rows, tuple(fold for fold in among if len(fold.tested)), n_stay)
