@@ -28,13 +28,17 @@ from kernsemble.kernels import (
 )
 from kernsemble.kernels.directions import enough_directions
 from kernsemble.kernels.slices import NoSlicesError
+from kernsemble.solvers.losses import Hinge
 from kernsemble.svm import (
     InfiniteEnsembleClassifier,
     InfiniteEnsembleClassifierCV,
     InfiniteEnsembleRegressor,
     InfiniteEnsembleRegressorCV,
-    additive_machine,
 )
+from kernsemble.svm.backends import cheapest_backend
+from kernsemble.svm.backends.base import TrainingRows, Workload
+from kernsemble.svm.backends.matrix import MatrixBackend
+from kernsemble.svm.backends.tables import TablesBackend, backend as tables_backend
 
 X, y = make_threenorm(150, n_features=5, random_state=0)
 X = np.round(X, 1)
@@ -105,24 +109,29 @@ def test_directions_are_close_to_all_perceptrons():
 @pytest.mark.large
 def test_perceptrons_repeat_with_their_random_state():
     machine = additive(kernel="perceptron", n_slices=16, random_state=3)
-    told = machine.fit(X, y).decision_function(OTHERS)
-    assert_array_equal(clone(machine).fit(X, y).decision_function(OTHERS), told)
+    found = machine.fit(X, y).decision_function(OTHERS)
+    assert_array_equal(clone(machine).fit(X, y).decision_function(OTHERS), found)
 
 
-def test_auto_takes_the_matrix_while_it_is_cheap(monkeypatch):
-    def taken(**settings):
-        return InfiniteEnsembleClassifier(**settings).fit(X, y).solver_
+def test_auto_takes_the_matrix_for_few_rows():
+    assert InfiniteEnsembleClassifier().fit(X, y).solver_ == "exact"
+    assert InfiniteEnsembleClassifier(loss="logistic").fit(X, y).solver_ == "additive"
 
-    assert taken() == "exact"
-    assert taken(loss="logistic") == "additive"
-    monkeypatch.setattr(additive_machine, "CHEAP_ROWS", 100)
-    assert taken() == "additive"
-    assert taken(C=np.inf, kernel=Stump()) == "exact"
-    assert taken(kernel=Laplacian()) == "exact"
-    assert taken(kernel=Perceptron()) == "exact"
-    monkeypatch.setattr(additive_machine, "CHEAP_ROWS_OF_SAMPLED", 100)
-    assert taken(kernel=Perceptron(), n_slices=8) == "additive"
-    assert InfiniteEnsembleClassifier().fit(sparse.csr_array(X), y).solver_ == "exact"
+
+def test_auto_takes_the_cheapest_backend():
+    def taken(kernel, rows=X, is_hard_margin=False, **limits):
+        training = TrainingRows(rows, np.ones(len(y)), np.zeros(X.shape[1], dtype=bool))
+        workload = Workload(training, [kernel], Hinge, is_hard_margin=is_hard_margin)
+        return cheapest_backend(workload, [MatrixBackend(), TablesBackend(**limits)]).name
+
+    few = {"rows_worth_tables": 100}
+    assert taken(Stump()) == "exact"
+    assert taken(Stump(), **few) == "additive"
+    assert taken(Stump(), is_hard_margin=True, **few) == "exact"
+    assert taken(Stump(), sparse.csr_array(X), **few) == "exact"
+    assert taken(Laplacian(), **few) == "exact"
+    assert taken(Perceptron(), **few) == "exact"
+    assert taken(Perceptron(), rows_worth_sampling=100) == "additive"
 
 
 def test_what_was_fitted_before_leaves_no_trace():
@@ -142,7 +151,7 @@ def test_a_kernel_without_tables_is_refused(kernel):
 
 
 def test_settings_that_do_not_go_together_are_refused():
-    with pytest.raises(ValueError, match="knows no loss = 'logistic'"):
+    with pytest.raises(ValueError, match="does not support loss = 'logistic'"):
         InfiniteEnsembleClassifier(solver="exact", loss="logistic").fit(X, y)
     with pytest.raises(ValueError, match="loss = 'squared'"):
         InfiniteEnsembleClassifier(loss="squared").fit(X, y)
@@ -152,8 +161,6 @@ def test_settings_that_do_not_go_together_are_refused():
         InfiniteEnsembleClassifier(max_levels=1).fit(X, y)
     with pytest.raises(ValueError, match="hard margin"):
         InfiniteEnsembleClassifier(solver="additive", C=np.inf).fit(X, y)
-    with pytest.raises(ValueError, match="kernel = 'auto'"):
-        InfiniteEnsembleClassifierCV("auto", solver="additive").fit(X, y)
 
 
 def test_sparse_rows_are_read_within_the_budget():
@@ -214,7 +221,7 @@ def test_a_fit_goes_on_from_the_last():
     assert_same(machine, exact(C=5.0).fit(X, y), X)
 
 
-def test_stopping_early_is_told():
+def test_stopping_early_warns():
     with pytest.warns(ConvergenceWarning, match="relative duality gap"):
         InfiniteEnsembleClassifier(solver="additive", C=5.0, max_iter=1).fit(X, y)
 
@@ -228,8 +235,8 @@ def test_an_interrupt_leaves_what_was_reached(monkeypatch):
 
         return solve(tables, loss, watch=impatient, **settings)
 
-    solve = additive_machine.solve_additive
-    monkeypatch.setattr(additive_machine, "solve_additive", interrupted)
+    solve = tables_backend.solve_additive
+    monkeypatch.setattr(tables_backend, "solve_additive", interrupted)
     machine = InfiniteEnsembleClassifier(solver="additive", C=5.0, warm_start=True)
     with pytest.raises(KeyboardInterrupt):
         machine.fit(X, y)
@@ -320,7 +327,7 @@ def test_numbers_are_chosen_alike():
 
 
 def test_directions_that_do_not_fit_are_refused_before_they_are_drawn_up():
-    with pytest.raises(MemoryError, match=r"in 4,096 directions take .* smaller n_slices"):
+    with pytest.raises(MemoryError, match=r"in 4,096 directions take .* reduce n_slices"):
         additive(kernel="perceptron", n_slices=4_096, cache_size=0.1).fit(X, y)
     additive(kernel="stump", cache_size=1e-6).fit(X, y)
 
@@ -332,7 +339,6 @@ def test_the_number_of_directions_grows_with_that_of_features():
     assert len(machine.tables_.blocks[0].levels) == enough_directions(X.shape[1])
 
 
-def test_steps_that_were_not_enough_are_counted_in_the_warning(monkeypatch):
-    monkeypatch.setattr(additive_machine, "MOST_STEPS", 1)
+def test_a_fit_that_stops_early_warns_with_its_number_of_steps():
     with pytest.warns(ConvergenceWarning, match="max_iter = 1 was reached at relative"):
-        additive(C=5.0).fit(X, y)
+        additive(C=5.0, max_iter=1).fit(X, y)

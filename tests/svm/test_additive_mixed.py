@@ -14,7 +14,7 @@ from kernsemble.svm import (
     InfiniteEnsembleClassifierCV,
     InfiniteEnsembleRegressor,
 )
-from kernsemble.svm.mixed import MixedTable, is_mixed
+from kernsemble.svm.columns import MixedTable, is_mixed
 
 N = 120
 rng = np.random.default_rng(0)
@@ -189,6 +189,6 @@ def test_a_machine_of_a_mixed_table_outlives_the_process(tmp_path):
 
 
 def test_categories_are_numbered_by_their_names():
-    table = MixedTable.of(with_holes())
+    table = MixedTable.from_table(with_holes())
     assert table.categories == (None, ("Bern", "Oslo", "Rome", None), None)
     assert_array_equal(table.is_category, [False, True, False])

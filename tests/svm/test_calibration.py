@@ -173,7 +173,9 @@ def test_few_and_separated_values_give_probabilities_short_of_certainty(kind, va
     values = np.array(values)
     codes = (values[:, 0] > 0).astype(int)
     codes[0] = 0
-    calibration = Calibration.of(kind, OneVersusOne(2), values, codes, np.ones(len(values)))
+    calibration = Calibration.from_held_out(
+        kind, OneVersusOne(2), values, codes, np.ones(len(values))
+    )
     far = np.array([[-1e300], [-1.0], [0.0], [1.0], [1e300]])
     p = calibration.probabilities(np.concatenate([values, far]))
     assert ((p > 0.0) & (p < 1.0)).all()
@@ -188,7 +190,7 @@ def test_isotonic_curves_are_those_of_scikit_learn_with_targets_of_platt():
     n_positive, n_negative = codes.sum(), 60 - codes.sum()
     targets = np.where(codes > 0, (n_positive + 1) / (n_positive + 2), 1 / (n_negative + 2))
     expected = IsotonicRegression().fit(values[:, 0], targets).predict(values[:, 0])
-    calibration = Calibration.of("isotonic", OneVersusOne(2), values, codes, np.ones(60))
+    calibration = Calibration.from_held_out("isotonic", OneVersusOne(2), values, codes, np.ones(60))
     assert_allclose(calibration.curves[0](values[:, 0]), expected, atol=1e-9)
 
 
@@ -246,8 +248,10 @@ def test_calibration_repeats_exactly_and_fits_nothing_more():
 def test_weights_that_are_shares_are_shares_of_the_rows():
     rng = np.random.default_rng(4)
     values, codes = rng.normal(size=(40, 1)), rng.integers(0, 2, size=40)
-    once = Calibration.of("sigmoid", OneVersusOne(2), values, codes, np.ones(40))
-    shares = Calibration.of("sigmoid", OneVersusOne(2), values, codes, np.full(40, 1 / 40))
+    once = Calibration.from_held_out("sigmoid", OneVersusOne(2), values, codes, np.ones(40))
+    shares = Calibration.from_held_out(
+        "sigmoid", OneVersusOne(2), values, codes, np.full(40, 1 / 40)
+    )
     assert_allclose(shares.probabilities(values), once.probabilities(values), rtol=1e-9)
 
 
@@ -257,8 +261,8 @@ def test_weights_calibrate_as_repetition_does(calibration, reduction):
     rng = np.random.default_rng(4)
     values, codes = rng.normal(size=(40, 3)), rng.integers(0, 3, size=40)
     times = rng.integers(0, 4, size=40)
-    weighted = Calibration.of(calibration, reduction, values, codes, times.astype(float))
-    repeated = Calibration.of(
+    weighted = Calibration.from_held_out(calibration, reduction, values, codes, times.astype(float))
+    repeated = Calibration.from_held_out(
         calibration,
         reduction,
         values.repeat(times, axis=0),
@@ -289,7 +293,9 @@ def test_all_that_was_said_of_held_out_rows_calibrates(cv):
         values.append(fold.fit(X[train], y[train]).decision_function(X[test]))
         codes.append(y[test])
     values, codes = np.concatenate(values)[:, np.newaxis], np.concatenate(codes)
-    expected = Calibration.of("sigmoid", OneVersusOne(2), values, codes, np.ones(len(codes)))
+    expected = Calibration.from_held_out(
+        "sigmoid", OneVersusOne(2), values, codes, np.ones(len(codes))
+    )
     decisions = machine.decision_function(X)[:, np.newaxis]
     assert_allclose(machine.predict_proba(X), expected.probabilities(decisions), rtol=1e-4)
 
@@ -311,7 +317,7 @@ def test_without_calibration_there_are_no_probabilities():
         assert not hasattr(machine, method)
     with pytest.raises(AttributeError) as caught:
         machine.predict_proba(X)
-    assert "give 'sigmoid' or 'isotonic'" in str(caught.value.__cause__)
+    assert "use 'sigmoid' or 'isotonic'" in str(caught.value.__cause__)
 
 
 def test_unknown_kinds_are_refused():

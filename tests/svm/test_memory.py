@@ -1,4 +1,4 @@
-"""Memory is estimated before it is taken, and what was chosen is told."""
+"""Memory is estimated before it is allocated."""
 
 import numpy as np
 import pytest
@@ -9,8 +9,7 @@ from kernsemble.datasets import make_threenorm
 from kernsemble.exceptions import GramTooLargeError, RowsOnDemandWarning
 from kernsemble.kernels import Laplacian, Stump
 from kernsemble.solvers.matrix import RowsOnDemand
-from kernsemble.svm import memory
-from kernsemble.svm.memory import Budget
+from kernsemble.svm.backends.memory import Budget
 
 X, _ = make_threenorm(200, random_state=0)
 SIZE = 200 * 200 * 8 / 2**20  # megabytes of the whole matrix
@@ -18,34 +17,32 @@ SIZE = 200 * 200 * 8 / 2**20  # megabytes of the whole matrix
 
 def test_a_matrix_within_the_budget_is_held_whole():
     kernel = Stump().bind(X)
-    assert_allclose(Budget.of(SIZE).matrix(kernel, X), kernel(X))
+    assert_allclose(Budget.from_megabytes(SIZE).matrix(kernel, X), kernel(X))
 
 
 def test_float32_rows_take_half():
-    assert Budget.of(SIZE).holds(X.astype(np.float32), n_matrices=2)
-    assert not Budget.of(SIZE).holds(X, n_matrices=2)
+    assert Budget.from_megabytes(SIZE).holds(X.astype(np.float32), n_matrices=2)
+    assert not Budget.from_megabytes(SIZE).holds(X, n_matrices=2)
 
 
 @pytest.mark.parametrize("rows", [X, X.astype(np.float32), sparse.csr_matrix(X)])
-def test_a_larger_matrix_is_computed_on_demand_and_the_user_told(rows):
+def test_a_larger_matrix_is_computed_on_demand_with_a_warning(rows):
     kernel = Laplacian().bind(rows)
     size = SIZE * rows.dtype.itemsize / 8
-    with pytest.warns(RowsOnDemandWarning, match="200 x 200 .* 120 of them kept; raise cache_size"):
-        demanded = Budget.of(0.6 * size + 1e-9).matrix(kernel, rows)
+    with pytest.warns(RowsOnDemandWarning, match="200 x 200 .* 120 are cached; raise cache_size"):
+        demanded = Budget.from_megabytes(0.6 * size + 1e-9).matrix(kernel, rows)
     assert isinstance(demanded, RowsOnDemand)
     some = np.array([3, 150, 7])
     assert_allclose(demanded.block(some), kernel(rows)[np.ix_(some, some)], rtol=1e-6)
 
 
 def test_a_budget_too_small_for_work_is_refused_with_the_remedy():
-    with pytest.raises(GramTooLargeError, match="20 rows of it: allow"):
-        Budget.of(0.1 * SIZE + 1e-9).matrix(Stump().bind(X), X)
+    with pytest.raises(GramTooLargeError, match="20 rows of it: allow at least"):
+        Budget.from_megabytes(0.1 * SIZE + 1e-9).matrix(Stump().bind(X), X)
     with pytest.raises(ValueError, match="cache_size = 0"):
-        Budget.of(0)
+        Budget.from_megabytes(0)
 
 
-def test_by_default_half_of_the_machine_is_used(monkeypatch):
-    monkeypatch.setattr(memory, "physical_memory", lambda: 2 * 2**20 * SIZE)
-    assert Budget.of(None).holds(X)
-    monkeypatch.setattr(memory, "physical_memory", lambda: 1.9 * 2**20 * SIZE)
-    assert not Budget.of(None).holds(X)
+def test_by_default_half_of_the_memory_is_used():
+    assert Budget.from_megabytes(None, memory=2 * 2**20 * SIZE).holds(X)
+    assert not Budget.from_megabytes(None, memory=1.9 * 2**20 * SIZE).holds(X)

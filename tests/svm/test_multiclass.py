@@ -100,11 +100,10 @@ def test_coupled_pairs_are_probabilities_whatever_they_contradict(shares):
     assert_allclose(p.sum(axis=1), 1.0)
 
 
-def test_coupling_by_blocks_is_coupling_at_once(monkeypatch):
+def test_coupling_by_blocks_is_coupling_at_once():
     shares = np.random.default_rng(0).random((50, 6))
     whole = OneVersusOne(4).combine(shares)
-    monkeypatch.setattr("kernsemble.svm.multiclass.NUMBERS_A_BLOCK", 3 * 25)
-    assert_allclose(OneVersusOne(4).combine(shares), whole)
+    assert_allclose(OneVersusOne(4).combine(shares, max_entries=3 * 25), whole)
 
 
 def test_reductions_are_values():

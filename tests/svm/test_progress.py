@@ -49,7 +49,7 @@ class Interrupting(Recorder):
     ],
     ids=lambda case: type(case).__name__,
 )
-def test_every_part_is_told(machine, parts):
+def test_every_part_is_reported(machine, parts):
     recorder = Recorder()
     told = clone(machine).set_callbacks(recorder).fit(X, y)
     assert recorder.begun == recorder.ended == {"fit": 1, **parts}
@@ -97,7 +97,7 @@ def test_scores_can_be_monitored():
     assert entry["neg_log_loss"] == pytest.approx(np.average(log_p, weights=weight))
 
 
-def test_without_callbacks_in_scikit_learn_a_fit_tells_nothing(monkeypatch):
+def test_without_callbacks_in_scikit_learn_a_fit_reports_nothing(monkeypatch):
     monkeypatch.setitem(sys.modules, "sklearn.callback", None)
     spec = importlib.util.spec_from_file_location("progress_before_1_9", _progress.__file__)
     before = importlib.util.module_from_spec(spec)

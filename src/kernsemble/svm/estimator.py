@@ -167,7 +167,7 @@ class KernelMachine(CallbackSupportMixin, ReadsTables, ABC):  # type: ignore[mis
             LOSSES[self._loss_for("auto")],
             has_missing=has_missing(rows.X),
             is_mixed=self.mixed_table_ is not None,
-            is_hard_margin=getattr(self, "C", None) == np.inf,
+            is_hard_margin=np.isscalar(C := getattr(self, "C", None)) and C == np.inf,
         )
 
     @property

@@ -30,7 +30,7 @@ from kernsemble.svm.multiclass import DecisionShape, Multiclass, MulticlassMixin
 Variant: TypeAlias = Literal["last", "averaged", "voted"]
 
 ACCEPTED = {"accept_sparse": "csr", "dtype": (np.float64, np.float32)}
-NUMBERS_AT_ONCE = 5_000_000  # of the matrix between rows that are asked of and mistakes
+MAX_KERNEL_ENTRIES = 5_000_000  # of the matrix between new rows and mistakes, at a time
 
 
 class KernelPerceptron(
@@ -260,13 +260,15 @@ class KernelPerceptron(
         (values,) = self._values_after(X, [self.n_epochs])
         return values
 
-    def _values_after(self, X: ArrayLike, epochs: list[int]) -> FloatArray:
+    def _values_after(
+        self, X: ArrayLike, epochs: list[int], max_entries: int = MAX_KERNEL_ENTRIES
+    ) -> FloatArray:
         """Return the value of every machine at every row, after each of some epochs."""
         check_is_fitted(self, "support_")
         rows = validate_data(self, X, reset=False, **ACCEPTED)
         values = np.empty((len(epochs), rows.shape[0], self.reduction_.n_machines))
         n_numbers = max(map(len, self.mistakes_))
-        for span in blocks(rows.shape[0], max(NUMBERS_AT_ONCE // n_numbers, 1)):
+        for span in blocks(rows.shape[0], max(max_entries // n_numbers, 1)):
             values[:, span] = self._values_of_few(rows[span], epochs)
         return values
 

@@ -139,6 +139,9 @@ class SVMPath(
     constant added to the kernel: for kernels with large constants, such as "stump" on many
     columns, it is loose. There select C by `score_path` on held-out rows.
 
+    For probabilities, wrap it in scikit-learn's ``CalibratedClassifierCV(SVMPath())``, or use
+    `InfiniteEnsembleClassifierCV`.
+
     Examples
     --------
     >>> from kernsemble.datasets import make_threenorm

@@ -1,7 +1,7 @@
 """The support vector machine of Tsang and Kwok, which has no C to tune."""
 
 import warnings
-from typing import Any, Self, get_args
+from typing import Any, ClassVar, Self, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,7 +22,7 @@ from kernsemble.svm.backends.memory import Budget
 from kernsemble.svm.columns import Columns
 from kernsemble.svm.multiclass import DecisionShape, Multiclass, MulticlassMixin, check_shape
 from kernsemble.svm.partial_training.expansion import Expansion, interpolated, without_rounding
-from kernsemble.svm.partial_training.products import KernelProducts, kernel_products
+from kernsemble.svm.partial_training.products import CostModel, KernelProducts, kernel_products
 from kernsemble.svm.partial_training.updates import Hypothesis, Trained, Updates
 from kernsemble.svm.problem import merge_equal_rows
 from kernsemble.svm.spread import gaussian_of_spread
@@ -156,6 +156,8 @@ class MultiplicativeSVC(
     0.843
     """
 
+    _costs: ClassVar[CostModel] = CostModel()
+
     def __init__(
         self,
         kernel: str | Kernel = "gaussian",
@@ -233,7 +235,9 @@ class MultiplicativeSVC(
         self.kernel_ = self._unbound_kernel(scaled, weight).bind(scaled, weight)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         n_machines, budget = self.reduction_.n_machines, Budget.from_megabytes(self.cache_size)
-        return kernel_products(self.kernel_, scaled, weight, self.rank, budget, rng, n_machines)
+        return kernel_products(
+            self.kernel_, scaled, weight, self.rank, budget, rng, n_machines, self._costs
+        )
 
     def _unbound_kernel(self, X: Rows, weight: FloatArray) -> Kernel:
         asked: Any = self.kernel

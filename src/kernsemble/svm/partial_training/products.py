@@ -54,8 +54,6 @@ class CostModel:
         return n_rows >= max(self.min_sliced_rows, self.rows_per_slice * n_slices)
 
 
-COSTS = CostModel()
-
 
 class KernelProducts(Protocol):
     """A bound kernel on n training rows."""
@@ -151,8 +149,8 @@ def kernel_products(
     rank: int | None,
     budget: Budget,
     rng: np.random.Generator,
-    n_machines: int = 1,
-    costs: CostModel = COSTS,
+    n_machines: int,
+    costs: CostModel,
 ) -> KernelProducts:
     """Return a bound kernel on weighted rows in the cheapest form, within a memory budget.
 

@@ -18,8 +18,8 @@ from kernsemble.exceptions import GramTooLargeError
 from kernsemble.kernels import Gaussian, Laplacian, Linear, Perceptron, Stump
 from kernsemble.persistence import load, save
 from kernsemble.solvers.path import solve_path
-from kernsemble.svm import InfiniteEnsembleClassifier, SVMPath, svm_path
-from kernsemble.svm.distinct import distinct_rows
+from kernsemble.svm import InfiniteEnsembleClassifier, SVMPath, regularization_path
+from kernsemble.svm.problem import merge_equal_rows
 
 X, y = make_threenorm(60, random_state=0)
 Z, labels = make_threenorm(80, random_state=1)
@@ -190,7 +190,7 @@ def test_equal_rows_of_a_class_are_one_row():
     rows = np.array([[0.0], [-0.0], [1.0], [0.0], [1.0], [2.0]])
     codes, counts = np.array([0, 0, 1, 1, 1, 0]), np.array([1.0, 2.0, 1.0, 1.0, 4.0, 0.0])
     for table in (rows, sparse.csr_array(rows)):
-        places, n, weight = distinct_rows(table, codes, counts, 2.0 * counts)
+        places, n, weight = merge_equal_rows(table, codes, counts, 2.0 * counts)
         assert_array_equal(places, [0, 2, 3])
         assert_array_equal(n, [3.0, 5.0, 1.0])
         assert_array_equal(weight, 2.0 * n)
@@ -207,7 +207,7 @@ def test_class_weights_multiply_the_penalty():
 # -- ends
 
 
-def test_the_path_ends_where_it_is_told():
+def test_the_path_ends_at_the_given_ends():
     path = SVMPath(smallest_C=0.1, largest_C=2.0).fit(X, y)
     assert path.ending_ == ("largest_C",)
     assert_allclose(path.Cs_[[0, -1]], [0.1, 2.0])
@@ -236,7 +236,7 @@ def test_an_interrupt_keeps_the_path_so_far(monkeypatch):
         return solve_path(K, signs, on_breakpoint=watch, **settings)
 
     whole = SVMPath().fit(X, y)
-    monkeypatch.setattr(svm_path, "solve_path", interrupted_solve_path)
+    monkeypatch.setattr(regularization_path, "solve_path", interrupted_solve_path)
     for path in (SVMPath(), SVMPath(C=1e6)):
         with pytest.raises(KeyboardInterrupt, match="paths_ holds"):
             path.fit(X, y)
@@ -337,7 +337,5 @@ def test_probabilities_are_left_to_calibration():
     path = SVMPath().fit(X, y)
     assert not hasattr(path, "predict_proba")
     assert not hasattr(path, "predict_log_proba")
-    with pytest.raises(AttributeError, match="CalibratedClassifierCV"):
-        path.predict_proba(X)
     calibrated = CalibratedClassifierCV(SVMPath(), cv=3).fit(X, y)
     assert calibrated.predict_proba(Z).shape == (80, 2)

@@ -19,13 +19,13 @@ from kernsemble.exceptions import ConditionalKernelError, GramTooLargeError
 from kernsemble.kernels import Category, Gaussian, Linear, Perceptron, Stump
 from kernsemble.solvers.multiplicative import UpdateStatus, solve_multiplicative
 from kernsemble.solvers.products import DenseProducts
-from kernsemble.svm import MultiplicativeSVC, sources
-from kernsemble.svm.expansion import interpolated, without_rounding
+from kernsemble.svm import MultiplicativeSVC
+from kernsemble.svm.partial_training.expansion import interpolated, without_rounding
+from kernsemble.svm.partial_training.products import CostModel
 
 X, y = make_threenorm(60, random_state=0)
 X_TEST = make_threenorm(40, random_state=1)[0]
 IRIS = load_iris(return_X_y=True)
-RNG = np.random.default_rng(0)
 
 
 def spread(rows):
@@ -37,10 +37,16 @@ def gaussian(A, B, rows):
     return np.exp(-squares / spread(rows))
 
 
-@pytest.fixture
-def from_slices(monkeypatch):
-    monkeypatch.setattr(sources, "FEWEST_ROWS", 0)
-    monkeypatch.setattr(sources, "ROWS_A_SLICE", 0)
+class SlicedSVC(MultiplicativeSVC):
+    """Use slices for any number of rows."""
+
+    _costs = CostModel(min_sliced_rows=0, rows_per_slice=0)
+
+
+class FactoredSVC(MultiplicativeSVC):
+    """Try a factor for any number of rows."""
+
+    _costs = CostModel(min_factored_rows=10)
 
 
 def values(machine, rows=X_TEST):
@@ -110,42 +116,39 @@ def test_a_factor_predicts_by_its_pivots():
     "kernel",
     [Stump(), Stump(measure="empirical") + 0.5 * Category().on([0]), Stump().on(list(range(12)))],
 )
-def test_slices_are_the_matrix(kernel, request):
+def test_slices_are_the_matrix(kernel):
     rows = np.round(X, 1)
     dense = MultiplicativeSVC(kernel).fit(rows, y)
-    request.getfixturevalue("from_slices")
-    sliced = MultiplicativeSVC(kernel).fit(rows, y)
+    sliced = SlicedSVC(kernel).fit(rows, y)
     assert_allclose(values(sliced), values(dense), rtol=1e-6, atol=1e-7)
     assert sliced.n_iter_ == dense.n_iter_
 
 
-def test_slices_spare_the_matrix(from_slices):
-    machine = MultiplicativeSVC("stump", cache_size=0.001).fit(X, y)
+def test_slices_need_no_matrix():
+    machine = SlicedSVC("stump", cache_size=0.001).fit(X, y)
     assert machine.score(X, y) > 0.8
-    with pytest.raises(GramTooLargeError, match="give a rank"):
+    with pytest.raises(GramTooLargeError, match="set a rank"):
         MultiplicativeSVC(cache_size=0.001).fit(X, y)
     with pytest.raises(GramTooLargeError, match="lower rank"):
         MultiplicativeSVC(rank=50, cache_size=0.001).fit(X, y)
 
 
-def test_a_smooth_kernel_spares_the_matrix(monkeypatch):
-    rows = RNG.uniform(-1.0, 1.0, size=(400, 1))
+def test_a_smooth_kernel_needs_no_matrix(monkeypatch):
+    rows = np.random.default_rng(0).uniform(-1.0, 1.0, size=(400, 1))
     classes = rows[:, 0] > 0.3
     settings = {"max_iter": 10, "kernel": Gaussian(gamma=0.5)}
     with pytest.warns(ConvergenceWarning):
         dense = MultiplicativeSVC(**settings).fit(rows, classes)
-    monkeypatch.setattr("kernsemble.svm.sources.FEWEST_FACTORED", 10)
-    monkeypatch.setattr("kernsemble.svm.sources.MatrixSource", None)
+    monkeypatch.setattr("kernsemble.svm.partial_training.products.MatrixProducts", None)
     with pytest.warns(ConvergenceWarning):
-        factored = MultiplicativeSVC(**settings).fit(rows, classes)
+        factored = FactoredSVC(**settings).fit(rows, classes)
     assert dense.rank_error_ == 0.0 <= factored.rank_error_ <= 1e-7
     assert len(factored.support_) == len(dense.support_)
     assert_allclose(values(factored, rows), values(dense, rows), atol=1e-5)
 
 
-def test_a_rough_kernel_keeps_the_matrix(monkeypatch):
-    monkeypatch.setattr("kernsemble.svm.sources.FEWEST_FACTORED", 10)
-    assert MultiplicativeSVC().fit(X, y).rank_error_ == 0.0
+def test_a_rough_kernel_keeps_the_matrix():
+    assert FactoredSVC().fit(X, y).rank_error_ == 0.0
 
 
 def test_equal_rows_of_a_class_are_one():
@@ -159,7 +162,7 @@ def test_equal_rows_of_a_class_are_one():
     [{}, {"kernel": "stump"}, {"scaling": "rank"}, {"rank": 15, "random_state": 0}],
 )
 def test_weights_are_repetition_and_zero_is_absence(settings):
-    weight = RNG.integers(0, 3, len(y))
+    weight = np.random.default_rng(1).integers(0, 3, len(y))
     weighted = MultiplicativeSVC(**settings).fit(X, y, sample_weight=weight)
     times = np.repeat(np.arange(len(y)), weight)
     repeated = MultiplicativeSVC(**settings).fit(X[times], y[times])
@@ -220,11 +223,13 @@ def test_a_pair_is_a_machine_of_its_rows():
     assert_allclose(machine.decision_function(rows)[:, 2], -alone.decision_function(rows))
 
 
-def test_classes_that_do_not_count_have_no_say():
+def test_classes_of_weight_zero_have_no_effect():
     rows, classes = IRIS
     machine = MultiplicativeSVC().fit(rows, classes, sample_weight=classes == 2)
     assert (machine.predict(rows) == 2).all()
-    assert machine.ending_[0] == "no row of its classes counts, so the machine is zero"
+    assert (
+        machine.ending_[0] == "no row of its classes has a positive weight, so the machine is zero"
+    )
 
 
 @pytest.mark.parametrize(
@@ -332,7 +337,7 @@ def test_one_class_and_missing_values_are_refused():
         MultiplicativeSVC().fit(np.where(X > 2.0, np.nan, X), y)
 
 
-def test_too_few_steps_are_told():
+def test_too_few_steps_warn():
     with pytest.warns(ConvergenceWarning, match="max_iter = 3 was reached"):
         machine = MultiplicativeSVC(max_iter=3).fit(X, y)
     assert machine.n_iter_ == 3
@@ -348,7 +353,7 @@ class Interrupting(Recorder):
             raise KeyboardInterrupt
 
 
-def test_every_step_is_told():
+def test_every_step_is_reported():
     pytest.importorskip("sklearn.callback")
     recorder = Recorder()
     machine = MultiplicativeSVC().set_callbacks(recorder).fit(*IRIS)

@@ -15,15 +15,20 @@ from kernsemble.exceptions import GramTooLargeError
 from kernsemble.kernels import Category, Constant, DecisionTree, Laplacian, Perceptron, Stump
 from kernsemble.kernels.algebra import terms
 from kernsemble.solvers import solve_dual
-from kernsemble.solvers.additive import Kinked, solve_additive
+from kernsemble.solvers.additive import solve_additive
+from kernsemble.solvers.losses import Hinge
 from kernsemble.svm import (
     InfiniteEnsembleClassifier,
     InfiniteEnsembleClassifierCV,
     InfiniteEnsembleRegressor,
     InfiniteEnsembleRegressorCV,
-    additive_machine,
 )
-from kernsemble.svm.cells import CellTables
+from kernsemble.svm.backends import cheapest_backend
+from kernsemble.svm.backends.base import Candidate, SolverSettings, TrainingRows, Workload
+from kernsemble.svm.backends.matrix import MatrixBackend
+from kernsemble.svm.backends.memory import Budget
+from kernsemble.svm.backends.tables import TablesBackend
+from kernsemble.svm.backends.tables.cells import CellTables
 
 X, y = make_threenorm(70, n_features=4, random_state=0)
 OTHERS = make_threenorm(40, n_features=4, random_state=1)[0]
@@ -37,6 +42,13 @@ BINNED = [Laplacian(), Laplacian(2.0), DecisionTree(0.05), 3.0 * Laplacian(0.5).
 def on_cells(kernel=BINNED[0], *, kind=InfiniteEnsembleClassifier, **settings):
     settings = {"tol": 1e-8, "n_grids": 12, "random_state": 0, **settings}
     return kind(kernel, solver="additive", **settings)
+
+
+def prepare(rows, kernel, scaling, n_grids, random_state):
+    training = TrainingRows(rows, np.ones(len(rows)), np.zeros(rows.shape[1], dtype=bool))
+    seed = np.random.RandomState(random_state).randint(2**31)  # as estimators draw it
+    settings = SolverSettings(1e-8, 500, Budget.from_megabytes(None), n_grids=n_grids, seed=seed)
+    return TablesBackend().open(training, settings).prepare(Candidate(kernel, scaling))
 
 
 def grids_of(machine):
@@ -68,10 +80,9 @@ def test_tables_of_cells_and_the_matrix_of_the_grids_give_the_same_machine(kerne
 @pytest.mark.parametrize("method", ["newton", "descent"])
 def test_both_methods_find_the_machine(method):
     machine = on_cells(C=2.0).fit(X, y)
-    sample = machine._sample(X, np.ones(len(X)))
-    tables = additive_machine.Tabulation.of(sample, machine.kernel, machine.scaling).tables
-    loss = Kinked.hinge(SIGNS, np.full(len(X), 2.0))
-    solution = solve_additive(tables, loss, tol=1e-8, method=method)
+    prepared = prepare(X, machine.kernel, machine.scaling, machine.n_grids, machine.random_state)
+    loss = Hinge.from_targets(SIGNS, np.full(len(X), 2.0))
+    solution = solve_additive(prepared.tables, loss, tol=1e-8, method=method)
     assert_allclose(-solution.dual, machine.objective_[0], rtol=1e-6)
 
 
@@ -93,7 +104,7 @@ def test_smooth_losses_are_fitted(loss):
     assert machine.score(X, y) > 0.8
 
 
-def test_a_row_in_no_known_cell_is_told_the_bias():
+def test_a_row_in_no_known_cell_gets_the_bias():
     machine = on_cells(scaling=None).fit(X, y)
     assert_array_equal(machine.decision_function(X[:2] + 1e6), machine.intercept_[[0, 0]])
 
@@ -138,14 +149,9 @@ def test_many_grids_are_close_to_the_kernel():
 @pytest.mark.large
 def test_more_cells_than_sixteen_bits_hold_have_wider_codes():
     rows = np.arange(70_000.0)[:, np.newaxis]
-    sample = on_cells(n_grids=2)
-    sample.mixed_table_, sample.n_features_in_ = None, 1
-    kernel = Laplacian(1e4)
-    tabulation = additive_machine.Tabulation.of(
-        sample._sample(rows, np.ones(len(rows))), kernel, None
-    )
-    assert tabulation.tables.codes.dtype == np.uint32
-    assert tabulation.tables.codes.max() == 70_000
+    prepared = prepare(rows, Laplacian(1e4), None, n_grids=2, random_state=0)
+    assert prepared.tables.codes.dtype == np.uint32
+    assert prepared.tables.codes.max() == 70_000
 
 
 # -- sums
@@ -186,17 +192,16 @@ def test_a_mixed_table_has_cells_of_its_numbers_and_categories():
 # -- settings
 
 
-def test_auto_takes_the_matrix_while_it_is_cheap(monkeypatch):
-    def taken(kernel):
-        settings = {"n_grids": 8, "n_slices": 8}
-        return InfiniteEnsembleClassifier(kernel, **settings).fit(X, y).solver_
+def test_auto_samples_grids_only_for_many_rows():
+    def taken(kernel, **limits):
+        rows = TrainingRows(X, np.ones(len(X)), np.zeros(X.shape[1], dtype=bool))
+        workload = Workload(rows, [kernel], Hinge)
+        return cheapest_backend(workload, [MatrixBackend(), TablesBackend(**limits)]).name
 
-    kernels = ["laplacian", DecisionTree(0.05), Laplacian() + Stump(), Laplacian() + Perceptron()]
-    monkeypatch.setattr(additive_machine, "CHEAP_ROWS", 50)
-    assert [taken(kernel) for kernel in kernels] == ["exact"] * 4
-    monkeypatch.setattr(additive_machine, "CHEAP_ROWS_OF_SAMPLED", 50)
-    assert [taken(kernel) for kernel in kernels] == ["additive"] * 4
-    assert taken(Laplacian() * Stump()) == "exact"
+    kernels = [Laplacian(), DecisionTree(0.05), Laplacian() + Stump(), Laplacian() + Perceptron()]
+    assert [taken(kernel, rows_worth_tables=50) for kernel in kernels] == ["exact"] * 4
+    assert [taken(kernel, rows_worth_sampling=50) for kernel in kernels] == ["additive"] * 4
+    assert taken(Laplacian() * Stump(), rows_worth_sampling=50) == "exact"
 
 
 def test_the_number_of_grids_is_checked():

@@ -96,7 +96,7 @@ def test_mistakes_are_as_few_as_the_margin_promises():
     assert len(machine.mistakes_[0]) <= (radius / margin) ** 2
 
 
-def test_it_tells_after_how_many_visits_all_rows_are_right():
+def test_the_number_of_visits_until_all_rows_are_right():
     separable = X[:, 0] > 0.0
     rows = X[np.abs(X[:, 0]) > 0.2]
     machine = KernelPerceptron(variant="last", n_epochs=60, shuffle=False).fit(
@@ -151,11 +151,10 @@ def test_staged_scores_are_those_of_fewer_epochs():
     assert_allclose(list(machine.staged_score(X, y)), shorter)
 
 
-def test_predictions_come_in_blocks(monkeypatch):
+def test_predictions_by_blocks_are_those_at_once():
     machine = KernelPerceptron("gaussian", "voted", random_state=0).fit(X, y)
-    whole = machine.decision_function(Z)
-    monkeypatch.setattr("kernsemble.svm.kernel_perceptron.NUMBERS_AT_ONCE", 100)
-    assert_allclose(machine.decision_function(Z), whole)
+    (values,) = machine._values_after(Z, [machine.n_epochs], max_entries=100)
+    assert_allclose(values[:, 0], machine.decision_function(Z))
 
 
 def test_sparse_and_single_rows_are_rows():
@@ -193,10 +192,10 @@ def test_a_learned_kernel_needs_fewer_mistakes():
         ({"variant": "mean"}, "variant = 'mean'"),
         ({"n_epochs": 0}, "n_epochs = 0"),
         ({"multiclass": "all"}, "multiclass = 'all'"),
-        ({"decision_function_shape": "ovo", "multiclass": "one-vs-rest"}, "'ovo' asks for"),
+        ({"decision_function_shape": "ovo", "multiclass": "one-vs-rest"}, "'ovo' needs a machine"),
     ],
 )
-def test_wrong_settings_are_told(settings, message):
+def test_wrong_settings_are_refused(settings, message):
     with pytest.raises(ValueError, match=message):
         KernelPerceptron(**settings).fit(X, y)
 

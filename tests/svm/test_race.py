@@ -22,11 +22,12 @@ from kernsemble.datasets import make_threenorm
 from kernsemble.kernels import Exponential, Laplacian, Perceptron, Stump
 from kernsemble.preprocessing import FeatureScaling
 from kernsemble.solvers import solve_folds
-from kernsemble.svm import racing
-from kernsemble.svm.racing import Candidate, Round, contestants, plan_rounds, race
+from kernsemble.svm.backends.base import Candidate
+from kernsemble.svm.model_selection import race as racing
+from kernsemble.svm.model_selection.race import RaceRound, plan_rounds, race, race_candidates
 
 NAMES = [Candidate(Laplacian(float(number + 1)), "rank") for number in range(18)]
-ANY_ROUND = Round(np.arange(4), (), n_stay=1)
+ANY_ROUND = RaceRound(np.arange(4), (), n_stay=1)
 
 
 def rounds_of(*n_stay):
@@ -198,7 +199,7 @@ def test_folds_of_any_kind_learn_and_test_apart(cv):
 
 def test_every_kernel_races_on_every_scale_at_widths_of_its_mean_distance():
     X, _ = make_threenorm(80, random_state=0)
-    found = contestants(X, np.ones(80))
+    found = race_candidates(X, np.ones(80))
     assert len(found) == len(set(found)) == 30
     assert {type(each.kernel) for each in found} == {Laplacian, Exponential, Perceptron, Stump}
     for each in found:
@@ -212,7 +213,7 @@ def test_every_kernel_races_on_every_scale_at_widths_of_its_mean_distance():
 @pytest.mark.parametrize("as_rows", [np.asarray, sparse.csr_array])
 def test_columns_of_two_values_have_one_scale(as_rows):
     X = as_rows(np.random.default_rng(0).integers(0, 2, (60, 5)).astype(float) * [1, 2, 3, 4, 5])
-    assert {each.scaling for each in contestants(X, np.ones(60))} == {"range"}
+    assert {each.scaling for each in race_candidates(X, np.ones(60))} == {"range"}
 
 
 # -- all together
@@ -251,7 +252,7 @@ def test_a_race_on_a_product_of_signs_is_not_won_by_stumps():
     rng = np.random.default_rng(0)
     X = rng.uniform(-1.0, 1.0, (700, 2))
     codes = (X.prod(axis=1) > 0.0).astype(int)
-    candidates = contestants(X, np.ones(700))
+    candidates = race_candidates(X, np.ones(700))
     score, asked = cross_validated(X, codes)
     (winner,) = race(
         candidates, plan(codes, n_candidates=len(candidates)), len(racing.MULTIPLES), score

@@ -1,6 +1,7 @@
 """kernel="auto": a race on real rows, which repeats, and whose cost is bounded."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
@@ -92,8 +93,8 @@ def test_several_classes_and_numbers_race_too():
 
 
 @pytest.mark.large
-def test_a_race_looks_at_no_more_than_some_twenty_matrices(monkeypatch):
-    """The entries of all matrices that are solved on, against that of all rows."""
+def test_a_race_solves_on_fewer_entries_than_two_and_a_half_full_matrices(monkeypatch):
+    """Count the entries of all matrices of the race against those of the matrix of all rows."""
     rows, classes = make_threenorm(2000, random_state=0)
     seen = []
     original = folds.solve_folds
@@ -102,7 +103,57 @@ def test_a_race_looks_at_no_more_than_some_twenty_matrices(monkeypatch):
         seen.append(len(K))
         return original(K, *arguments, **settings)
 
-    monkeypatch.setattr("kernsemble.svm.cross_validation.solve_folds", counted)
+    monkeypatch.setattr("kernsemble.svm.backends.matrix.solve_folds", counted)
     InfiniteEnsembleClassifierCV("auto", random_state=0).fit(rows, classes)
     assert sum(n**2 for n in seen[:-1]) <= 2.5 * 2000**2
     assert seen[-1] == 2000
+
+
+# -- tables on which kernels cannot race
+
+
+def tables(n=90):
+    rng = np.random.default_rng(0)
+    numbers = pd.DataFrame(rng.normal(size=(n, 2)), columns=["a", "b"])
+    classes = numbers["a"] + 0.3 * rng.normal(size=n) > 0.0
+    holed = numbers.mask(rng.random((n, 2)) < 0.1)
+    mixed = numbers.assign(c=np.where(numbers["b"] > 0.0, "up", "down"))
+    return {"missing values": holed, "categories": mixed}, classes
+
+
+@pytest.mark.parametrize("kind", ["missing values", "categories"])
+def test_auto_is_stumps_on_every_scale_if_kernels_cannot_race(kind):
+    found, classes = tables()
+    automatic = InfiniteEnsembleClassifierCV("auto", cv=3).fit(found[kind], classes)
+    stumps = InfiniteEnsembleClassifierCV("stump", scaling=["range", "rank", "distinct"], cv=3)
+    assert not hasattr(automatic, "race_results_")
+    assert automatic.solver_ == "additive"
+    assert_array_equal(
+        automatic.decision_function(found[kind]),
+        stumps.fit(found[kind], classes).decision_function(found[kind]),
+    )
+
+
+def test_auto_on_categories_with_the_exact_solver_is_stumps():
+    found, classes = tables()
+    machine = InfiniteEnsembleClassifierCV("auto", cv=3, solver="exact")
+    assert machine.fit(found["categories"], classes).score(found["categories"], classes) > 0.8
+    assert machine.solver_ == "exact"
+
+
+def test_auto_does_not_race_with_another_loss_or_solver():
+    for settings in ({"loss": "logistic"}, {"solver": "additive"}):
+        machine = InfiniteEnsembleClassifierCV("auto", cv=3, **settings).fit(X, y)
+        assert not hasattr(machine, "race_results_")
+        assert machine.solver_ == "additive"
+
+
+def test_an_automatic_loss_is_smooth_on_tables_and_the_hinge_on_matrices():
+    found, classes = tables()
+    for rows, expected in ((X, "hinge"), (found["categories"], "logistic")):
+        target = y if rows is X else classes
+        machine = InfiniteEnsembleClassifierCV("auto", cv=3, loss="auto").fit(rows, target)
+        assert machine.loss_ == expected
+    numbers = found["missing values"]
+    machine = InfiniteEnsembleRegressorCV("auto", cv=3, loss="auto")
+    assert machine.fit(numbers, numbers["b"].fillna(0.0)).loss_ == "squared"

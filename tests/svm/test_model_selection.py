@@ -238,7 +238,7 @@ def test_results_have_the_form_of_a_grid_search():
         assert [each[name] for each in ours["params"]] == list(ours[f"param_{name}"])
 
 
-def test_results_of_a_regression_tell_the_epsilons():
+def test_results_of_a_regression_contain_the_epsilons():
     machine = InfiniteEnsembleRegressorCV(Cs=(1.0,), epsilons=(0.2, 0.1), cv=3).fit(R, target)
     assert machine.cv_results_["param_epsilon"].tolist() == [0.1, 0.2]
 
@@ -317,7 +317,7 @@ def test_fewer_rows_than_folds_are_refused(machine):
         ({"Cs": 1.0}, "Cs = 1.0: give a list"),
         ({"Cs": (-1.0,)}, "Cs = -1.0: give a positive"),
         ({"Cs": (1.0, np.inf)}, "Cs = inf: give a positive"),
-        ({"scoring": "neg_log_loss"}, "asks for probabilities"),
+        ({"scoring": "neg_log_loss"}, "needs probabilities"),
         ({"scoring": "best"}, "'best' is not a valid scoring value"),
         ({"kernel": ["stump", "stumpp"]}, "did you mean 'stump'"),
         ({"kernel": []}, "kernel = []: give at least one"),
@@ -337,7 +337,7 @@ def test_bad_epsilons_are_refused():
             InfiniteEnsembleRegressorCV(epsilons=epsilons).fit(R, target)
 
 
-def test_scores_that_are_no_numbers_lose_and_are_told_when_they_are_all():
+def test_scores_that_are_nan_lose_and_are_an_error_if_all_are():
     def no_number_at_large_penalties(machine, rows, truth):
         is_large = np.ptp(machine.decision_function(rows)) > 1.0
         return np.nan if is_large else np.mean(machine.predict(rows) == truth)
