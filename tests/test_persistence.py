@@ -21,7 +21,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import SVC
 
-from kernsemble import persistence
+from kernsemble import _files, persistence
 from kernsemble.kernels import Category, Gaussian, Perceptron, Stump
 from kernsemble.persistence import (
     HEADER,
@@ -358,7 +358,7 @@ def test_an_error_leaves_the_old_file_as_it_was(failing, monkeypatch, tmp_path):
     def fail(*_, **__):
         raise OSError("the disk is full")
 
-    target = {"dump": (skops, "dump"), "write": (persistence.os, "fsync")}
+    target = {"dump": (skops, "dump"), "write": (_files.os, "fsync")}
     monkeypatch.setattr(*target.get(failing, (Path, "replace")), fail)
     with pytest.raises(OSError, match="the disk is full"):
         save(PERCEPTRON, path)

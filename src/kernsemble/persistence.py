@@ -14,11 +14,11 @@ from importlib.metadata import version
 from io import BytesIO
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 from zipfile import ZIP_DEFLATED, ZipFile
 
 from sklearn.base import BaseEstimator
 
+from kernsemble._files import atomic_write, check_folder
 from kernsemble._value import Value
 
 __all__ = ["ModelFileError", "UntrustedModelError", "VersionMismatchWarning", "load", "save"]
@@ -90,17 +90,14 @@ def save(model: object, path: str | os.PathLike[str]) -> Path:
     """
     skops = _import_skops()
     path = Path(path)
-    if not path.parent.is_dir():
-        raise FileNotFoundError(
-            f"path = {str(path)!r}: there is no folder {str(path.parent)!r}; make it first, "
-            "Path(path).parent.mkdir(parents=True)"
-        )
+    check_folder(path)
     archive = BytesIO()
     skops.dump(_without_callbacks(model), archive, compression=ZIP_DEFLATED)
     header = {"format": FORMAT, "versions": {name: version(name) for name in RECORDED}}
     with ZipFile(archive, "a", ZIP_DEFLATED) as members:
         members.writestr(HEADER, json.dumps(header, indent=2))
-    _write_whole(path, archive.getvalue())
+    with atomic_write(path) as part:
+        part.write_bytes(archive.getvalue())
     return path
 
 
@@ -184,18 +181,6 @@ def _import_skops() -> Any:
         raise ImportError(
             "models are saved and loaded with skops, which is not installed: pip install skops"
         ) from error
-
-
-def _write_whole(path: Path, content: bytes) -> None:
-    part = path.with_name(f".{path.name}.{uuid4().hex}.part")
-    try:
-        with part.open("xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def _checked_versions(path: Path, content: bytes) -> dict[str, str]:

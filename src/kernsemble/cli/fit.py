@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from kernsemble._files import atomic_write
 from kernsemble.cli.console import CommandError, answer, note, say, show_table
 from kernsemble.cli.options import (
     Drop,
@@ -23,7 +24,7 @@ from kernsemble.cli.options import (
     limit_threads,
     split_names,
 )
-from kernsemble.cli.outputs import check_output, whole_file
+from kernsemble.cli.outputs import check_output
 from kernsemble.cli.parts import part
 from kernsemble.cli.progress import follow, working
 from kernsemble.cli.tables import TableFile
@@ -226,9 +227,9 @@ def _write(model: Any, out: Path, report: Path | None, about: dict[str, Any]) ->
     from kernsemble.persistence import save
 
     with ExitStack() as files:
-        save(model, files.enter_context(whole_file(out)))
+        save(model, files.enter_context(atomic_write(out)))
         if report is not None:
-            _report_writer()(model, files.enter_context(whole_file(report)), **about)
+            _report_writer()(model, files.enter_context(atomic_write(report)), **about)
 
 
 def _tell_sample(sample: "Sample", path: Path, target: str, is_inferred: bool) -> None:

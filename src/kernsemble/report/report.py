@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
-from uuid import uuid4
 
 from numpy.typing import ArrayLike
 
+from kernsemble._files import atomic_write, check_folder
 from kernsemble.report.charts import Chart, charts
 from kernsemble.report.page import page
 from kernsemble.report.summary import Summary
@@ -64,18 +64,10 @@ class Report:
     def write(self, path: str | os.PathLike[str]) -> Path:
         """Write the page to a file, whole or not at all."""
         place = Path(path)
-        if not place.parent.is_dir():
-            raise FileNotFoundError(
-                f"path = {str(place)!r}: there is no folder {str(place.parent)!r}; make it first, "
-                "Path(path).parent.mkdir(parents=True)"
-            )
+        check_folder(place)
         content = self.to_html()
-        part = place.with_name(f".{place.name}.{uuid4().hex}.part")
-        try:
+        with atomic_write(place) as part:
             part.write_text(content, encoding="utf-8")
-            part.replace(place)
-        finally:
-            part.unlink(missing_ok=True)
         return place
 
 
