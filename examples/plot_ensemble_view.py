@@ -26,7 +26,7 @@ from kernsemble.svm import InfiniteEnsembleClassifier
 data = load_breast_cancer(as_frame=True)
 X, y = data.data, data.target_names[data.target]
 model = InfiniteEnsembleClassifier().fit(X, y)
-view = EnsembleView.of(model, X)
+view = EnsembleView.from_estimator(model, X)
 print(view.label)
 print(view.importances().to_frame().head(6).round(3))
 
@@ -72,7 +72,7 @@ plt.show()
 # AdaBoost chooses few stumps. On most features both say much the same.
 
 boosted = AdaBoostClassifier(n_estimators=100).fit(X, y)
-comparison = compare_ensembles(view, EnsembleView.of(boosted, X), X)
+comparison = compare_ensembles(view, EnsembleView.from_estimator(boosted, X), X)
 print(comparison.to_frame().loc[features].round(2))
 print(f"same class for {100 * comparison.agreement:.1f} % of the patients")
 

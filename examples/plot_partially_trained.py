@@ -26,7 +26,7 @@ X_test, y_test = make_threenorm(3000, random_state=1)
 # A small fixed rate is slow. A larger one is quicker at first, and then raises the objective,
 # where the dotted line is. The adaptive rate is told by how much the objective is to fall.
 
-display = TrainingCurvesDisplay(TrainingCurves.of(X, y, rates=[0.005, 0.02, 0.08]))
+display = TrainingCurvesDisplay(TrainingCurves.from_data(X, y, rates=[0.005, 0.02, 0.08]))
 display.plot()
 plt.show()
 
@@ -36,6 +36,6 @@ plt.show()
 # The :math:`\nu`-SVM is good if :math:`\nu` is chosen well, and choosing it takes a fit for every
 # candidate and fold. The ensemble is one fit.
 
-comparison = NuComparison.of(X, y, X_test, y_test, nus=[0.05, 0.1, 0.2, 0.3, 0.4, 0.5])
+comparison = NuComparison.from_data(X, y, X_test, y_test, nus=[0.05, 0.1, 0.2, 0.3, 0.4, 0.5])
 NuComparisonDisplay(comparison).plot()
 plt.show()

@@ -78,7 +78,7 @@ def values_of(model, X):
         return model.decision_function(X)[:, np.newaxis]
     if not hasattr(model, "classes_"):
         return model.predict(X)[:, np.newaxis]
-    return EnsembleView.of(model, machine=0).model.values(X)
+    return EnsembleView.from_estimator(model, machine=0).model.values(X)
 
 
 def assert_view_is_the_machine(model, X, Z, tol=1e-9):
@@ -133,7 +133,7 @@ def test_machines_of_few_rows_with_ties_and_constant_columns(X, kernel, scaling)
     ):
         model.fit(X, y)
         Z = np.vstack([X, 0.5 * np.pi * X])  # on no threshold, where rounding of scales decides
-        found = EnsembleView.of(model, X).explain(Z)
+        found = EnsembleView.from_estimator(model, X).explain(Z)
         together = found.intercept + found.contributions.sum(axis=1)
         assert_allclose(together, model.decision_function(Z), atol=1e-9)
 
@@ -187,7 +187,7 @@ def test_categories_without_missing_ones(solver, scaling):
     model = InfiniteEnsembleClassifier(solver=solver, scaling=scaling).fit(full, y)
     asked = full.iloc[::-1].assign(city=["Lima", *full["city"].iloc[1:]])  # one is unknown
     assert_view_is_the_machine(model, full, asked)
-    view = EnsembleView.of(model, full)
+    view = EnsembleView.from_estimator(model, full)
     assert view.shape("city").is_category
     found = dict(zip(*view.shape("city").table().values(), strict=True))
     assert list(found) == ["Bern", "Oslo", "Rome"]
@@ -250,7 +250,7 @@ def test_constant_and_duplicate_columns_and_extreme_scales():
         )
         model = InfiniteEnsembleClassifier().fit(wide, y)
         assert_view_is_the_machine(model, wide, asked)
-        view = EnsembleView.of(model, wide)
+        view = EnsembleView.from_estimator(model, wide)
         assert view.importances().shares["x4"] == 0.0
         assert view.importances().shares["x3"] == pytest.approx(view.importances().shares["x0"])
 
@@ -267,7 +267,7 @@ def test_without_rows_views_are_centred_on_what_the_model_keeps():
         "the distinct training rows": (SVMPath("stump").fit(X, y), np.unique(X, axis=0)),
     }
     for name, (model, rows) in cases.items():
-        view = EnsembleView.of(model)
+        view = EnsembleView.from_estimator(model)
         assert view.centred_on == name
         found = view.explain(Z)
         together = found.intercept + found.contributions.sum(axis=1)
@@ -278,7 +278,7 @@ def test_without_rows_views_are_centred_on_what_the_model_keeps():
 def test_boosted_stumps_keep_no_rows():
     X, y, Z = sample()
     model = AdaBoostClassifier(n_estimators=20).fit(X, y)
-    view = EnsembleView.of(model)
+    view = EnsembleView.from_estimator(model)
     assert view.centred_on == "nothing"
     found = view.explain(Z)
     together = found.intercept + found.contributions.sum(axis=1)

@@ -68,7 +68,7 @@ def test_names_are_text_not_code(tmp_path):
     labels = np.where(y == "benign", EVIL, "</title>")
     model = InfiniteEnsembleClassifier().fit(X, labels)
     board = [{EVIL: EVIL, "error": 0.5}]
-    report = Report.of(model, X, labels, title=EVIL, leaderboard=board)
+    report = Report.from_estimator(model, X, labels, title=EVIL, leaderboard=board)
     elements = Elements(report.to_html())
     assert elements.count("img") == 0
     assert elements.count("script") == 3
@@ -95,8 +95,8 @@ def test_thousand_features_stay_light(tmp_path):
 
 def test_training_rows_are_named_as_such():
     X, X_test, y, y_test = cancer()
-    assert "such scores flatter" in Report.of(stumps(), X, y).to_html()
-    tested = Report.of(stumps(), X, y, X_test=X_test, y_test=y_test).to_html()
+    assert "such scores flatter" in Report.from_estimator(stumps(), X, y).to_html()
+    tested = Report.from_estimator(stumps(), X, y, X_test=X_test, y_test=y_test).to_html()
     assert "such scores flatter" not in tested
 
 
@@ -104,7 +104,7 @@ def test_older_file_stays_when_writing_fails(tmp_path, monkeypatch):
     X, _, y, _ = cancer()
     path = tmp_path / "report.html"
     path.write_text("older", encoding="utf-8")
-    report = Report.of(stumps(), X, y)
+    report = Report.from_estimator(stumps(), X, y)
 
     def fail(*_):
         raise OSError("no space")
@@ -133,7 +133,7 @@ def test_missing_library_is_named_with_its_remedy():
 @pytest.mark.large
 def test_charts_hold_a_figure_for_every_choice():
     for model, X, y in every_model().values():
-        for chart in Report.of(model, X, y).charts.values():
+        for chart in Report.from_estimator(model, X, y).charts.values():
             sizes = [len(options) for options in chart.choices.values()]
             assert len(chart.figures) == np.prod(sizes, dtype=int)
             assert all(len(figure.data) > 0 for figure in chart.figures)

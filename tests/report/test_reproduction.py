@@ -11,7 +11,7 @@ from kernsemble.report.reproduction import Drawing, PaperSummary, keep_results, 
 
 
 def test_summaries_hold_verdicts_claims_and_what_failed(small):
-    summary = PaperSummary.of(small.paper, small.store)
+    summary = PaperSummary.from_store(small.paper, small.store)
     assert [shown.table.name for shown in summary.tables] == ["table1", "table1b", "table2"]
     assert [row.name for row in summary.tables[0].rows] == ["twonorm", "ringnorm"]
     assert summary.tables[0].rows[0].processor == 6.0  # of six cells, though columns share some
@@ -65,9 +65,9 @@ def test_pictures_leave_no_figures_open(small, monkeypatch):
     monkeypatch.setitem(pictures.PICTURES, "curve", opened)
     before = plt.get_fignums()
     figure = small.paper.figures["figure1"]
-    assert Drawing.of(small.paper, figure, small.store).png.startswith(b"\x89PNG")
+    assert Drawing.from_store(small.paper, figure, small.store).png.startswith(b"\x89PNG")
     monkeypatch.setattr(type(small.paper), "shown_in", lambda *_: [1, 2])
-    drawing = Drawing.of(small.paper, figure, small.store)
+    drawing = Drawing.from_store(small.paper, figure, small.store)
     assert (drawing.png, drawing.problem) == (None, "ValueError: two are too few")
     assert plt.get_fignums() == before
 

@@ -20,21 +20,21 @@ from sklearn.metrics import (
 
 from kernsemble.datasets import make_mixed_table
 from kernsemble.inspection import EnsembleView, Shape, StumpDensity
-from kernsemble.inspection.outcomes import Outcomes
+from kernsemble.inspection.predictions import Predictions
 from kernsemble.inspection.scores import scores
 from kernsemble.report import Summary, summary as summary_module
-from kernsemble.report.curves import calibration, roc
-from kernsemble.report.data import column_summary
-from kernsemble.report.features import MOST_KNOTS, density_steps, histogram, shape_points
-from kernsemble.report.machines import n_background
-from kernsemble.report.samples import Sample
+from kernsemble.report.data_summary import column_summary
+from kernsemble.report.feature_plots import MAX_KNOTS, density_steps, histogram, shape_points
+from kernsemble.report.machine_summary import n_background
+from kernsemble.report.roc_and_calibration import calibration, roc
+from kernsemble.report.row_samples import RowSample
 from kernsemble.svm import InfiniteEnsembleClassifier
 
 
 @pytest.fixture(scope="module")
 def summary():
     X, X_test, y, y_test = cancer()
-    return Summary.of(stumps(), X, y, X_test=X_test, y_test=y_test)
+    return Summary.from_estimator(stumps(), X, y, X_test=X_test, y_test=y_test)
 
 
 def test_scores_are_those_of_scikit_learn_on_the_test_rows(summary):
@@ -48,7 +48,7 @@ def test_scores_are_those_of_scikit_learn_on_the_test_rows(summary):
         "log loss": log_loss(y_test, P),
     }
     found = {score.name: score for score in summary.scores}
-    assert summary.outcomes.where == "test rows"
+    assert summary.predictions.where == "test rows"
     for name, value in expected.items():
         assert found[name].value == pytest.approx(value)
         assert found[name].low <= value <= found[name].high
@@ -59,7 +59,7 @@ def test_scores_are_those_of_scikit_learn_on_the_test_rows(summary):
 
 def test_scores_of_numbers_are_those_of_scikit_learn():
     model, X, y = every_model()["numbers"]
-    found = {score.name: score.value for score in Summary.of(model, X, y).scores}
+    found = {score.name: score.value for score in Summary.from_estimator(model, X, y).scores}
     assert found["R²"] == pytest.approx(r2_score(y, model.predict(X)))
     assert found["mean absolute error"] == pytest.approx(mean_absolute_error(y, model.predict(X)))
 
@@ -68,7 +68,7 @@ def test_scores_of_numbers_are_those_of_scikit_learn():
 def test_resampled_intervals_are_as_wide_as_theory_says(n):
     """The mean of n absolute errors has the standard error s / sqrt(n), however many there are."""
     y = np.random.default_rng(0).normal(size=n)
-    found = {score.name: score for score in scores(Outcomes("test rows", y, np.zeros(n)))}
+    found = {score.name: score for score in scores(Predictions("test rows", y, np.zeros(n)))}
     error = found["mean absolute error"]
     width = 2 * 1.96 * np.abs(y).std() / np.sqrt(n)
     assert error.high - error.low == pytest.approx(width, rel=0.15)
@@ -124,8 +124,8 @@ def test_calibration_is_that_of_scikit_learn():
 @pytest.mark.parametrize("name", NAMES)
 def test_contributions_add_up_to_decision_values(name):
     model, X, y = every_model()[name]
-    summary = Summary.of(model, X, y, rows=[3, 0])
-    view = EnsembleView.of(model, X, 0)
+    summary = Summary.from_estimator(model, X, y, rows=[3, 0])
+    view = EnsembleView.from_estimator(model, X, 0)
     rows = X.iloc[[3, 0]] if hasattr(X, "iloc") else X[[3, 0]]
     expected = view.explain(rows).values
     for row, value in zip(summary.machines[0].rows, expected, strict=True):
@@ -134,14 +134,14 @@ def test_contributions_add_up_to_decision_values(name):
         assert row.intercept + shown + row.others == pytest.approx(value, abs=1e-6)
     assert [row.place for row in summary.machines[0].rows] == [3, 0]
     assert sum(summary.importances.values()) == pytest.approx(1.0)
-    assert summary.outcomes.where == "training rows"
+    assert summary.predictions.where == "training rows"
 
 
 @pytest.mark.parametrize("name", ["stumps", "classes", "numbers", "mixed", "boosted"])
 def test_points_of_shapes_tell_the_function(name):
     model, X, y = every_model()[name]
-    view = EnsembleView.of(model, X, 0)
-    for picture in Summary.of(model, X, y).machines[0].features:
+    view = EnsembleView.from_estimator(model, X, 0)
+    for picture in Summary.from_estimator(model, X, y).machines[0].features:
         values = view.background[:, view.feature_names.index(picture.name)]
         values, shape = values[np.isfinite(values)], view.shapes[picture.name]
         if picture.categories is not None:
@@ -170,7 +170,7 @@ def test_averaged_steps_keep_the_weight_of_stumps():
     edges = np.sort(rng.random(1001))
     density = StumpDensity(edges[:-1], edges[1:], np.diff(edges), rng.normal(size=1000))
     x, y = map(np.array, density_steps(density))
-    assert len(x) == 2 * MOST_KNOTS
+    assert len(x) == 2 * MAX_KNOTS
     assert (np.diff(x)[::2] @ y[::2]) == pytest.approx(density.weight.sum())
 
 
@@ -185,7 +185,7 @@ def test_histograms_count_every_value(values):
 def test_columns_are_what_pandas_says():
     X, y = make_mixed_table(300, missing=0.1, random_state=1)
     model = InfiniteEnsembleClassifier(solver="additive").fit(X, y)
-    data = Summary.of(model, X, y).data
+    data = Summary.from_estimator(model, X, y).data
     assert [each.name for each in data.columns] == list(X.columns)
     assert [each.n_missing for each in data.columns] == X.isna().sum().tolist()
     assert [each.n_distinct for each in data.columns] == X.nunique().tolist()
@@ -201,8 +201,8 @@ def test_column_of_gaps_only_is_told():
 def test_tables_of_any_kind_say_the_same():
     X, _, y, _ = cancer()
     model = stumps()
-    as_pandas = Summary.of(model, X, y)
-    as_polars = Summary.of(model, pl.from_pandas(X), y)
+    as_pandas = Summary.from_estimator(model, X, y)
+    as_polars = Summary.from_estimator(model, pl.from_pandas(X), y)
     assert as_pandas.scores == as_polars.scores
     assert as_pandas.importances == as_polars.importances
 
@@ -210,7 +210,7 @@ def test_tables_of_any_kind_say_the_same():
 def test_sparse_rows_are_read():
     X, y = np.eye(12)[np.arange(60) % 12], np.arange(60) % 12 < 5
     model = InfiniteEnsembleClassifier().fit(sparse.csr_array(X), y)
-    summary = Summary.of(model, sparse.csr_array(X), y)
+    summary = Summary.from_estimator(model, sparse.csr_array(X), y)
     assert summary.data.n_columns == 12
     assert summary.scores[0].value == 1.0
 
@@ -218,16 +218,16 @@ def test_sparse_rows_are_read():
 def test_of_many_rows_some_are_scored(monkeypatch):
     X, _, y, _ = cancer()
     monkeypatch.setattr(summary_module, "SCORED_ROWS", 50)
-    summary = Summary.of(stumps(), X, y)
-    assert (len(summary.outcomes.y), summary.n_asked) == (50, len(y))
-    absent = np.setdiff1d(np.arange(len(y)), Sample.of(X, y, 50).places)[0]
+    summary = Summary.from_estimator(stumps(), X, y)
+    assert (len(summary.predictions.y), summary.n_asked) == (50, len(y))
+    absent = np.setdiff1d(np.arange(len(y)), RowSample.draw(X, y, 50).places)[0]
     with pytest.raises(ValueError, match=f"row {absent} is not among the 50 rows"):
-        Summary.of(stumps(), X, y, rows=[absent])
+        Summary.from_estimator(stumps(), X, y, rows=[absent])
 
 
 def test_drawn_rows_keep_their_targets():
     X = np.arange(1000.0)[:, np.newaxis]
-    sample = Sample.of(X, np.arange(1000), 100)
+    sample = RowSample.draw(X, np.arange(1000), 100)
     assert len(sample.y) == 100
     assert sample.is_part
     assert_allclose(sample.X[:, 0], sample.y)
@@ -260,20 +260,20 @@ def test_chosen_rows_are_the_surest_the_closest_and_the_worst(summary):
 def test_what_does_not_fit_is_refused(settings, message):
     X, _, y, _ = cancer()
     with pytest.raises(ValueError, match=message):
-        Summary.of(stumps(), X, y, **settings)
+        Summary.from_estimator(stumps(), X, y, **settings)
 
 
 def test_unknown_classes_are_refused():
     X, X_test, y, y_test = cancer()
     strange = np.where(np.arange(len(y_test)) == 0, "strange", y_test)
     with pytest.raises(ValueError, match="hold the class 'strange'"):
-        Summary.of(stumps(), X, y, X_test=X_test, y_test=strange)
+        Summary.from_estimator(stumps(), X, y, X_test=X_test, y_test=strange)
 
 
 def test_test_rows_of_one_class_have_no_curves():
     X, X_test, y, y_test = cancer()
     mine = y_test == "benign"
-    summary = Summary.of(stumps(), X, y, X_test=X_test[mine], y_test=y_test[mine])
+    summary = Summary.from_estimator(stumps(), X, y, X_test=X_test[mine], y_test=y_test[mine])
     assert summary.curves is None
     assert [score.name for score in summary.scores] == ["accuracy", "balanced accuracy"]
 

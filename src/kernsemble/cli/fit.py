@@ -120,7 +120,7 @@ def fit(  # noqa: PLR0913, PLR0917 (options, given by name)
     from kernsemble.cli.contest import Contest, leaderboard
     from kernsemble.cli.models import TrainingTable
     from kernsemble.cli.samples import read_sample, read_test_sample
-    from kernsemble.inspection.outcomes import Outcomes
+    from kernsemble.inspection.predictions import Predictions
     from kernsemble.inspection.scores import scores
 
     start, words = time.perf_counter(), all_missing(missing)
@@ -144,7 +144,9 @@ def fit(  # noqa: PLR0913, PLR0917 (options, given by name)
     is_classifier = sample.task == "classification"
     metric = scoring or ("accuracy" if is_classifier else "r2")
     board = leaderboard(model, metric, sample.n_rows)
-    tests = scores(Outcomes.of(model, apart.X, apart.y, "test rows")) if apart else []
+    tests = (
+        scores(Predictions.from_estimator(model, apart.X, apart.y, "test rows")) if apart else []
+    )
     TrainingTable.of(sample.kinds, target, words).of_model(model)
     about = _about(sample, apart, board, f"{target} of {train.name}") if report else {}
     _write(model, out, report, about)

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from kernsemble._typing import FloatArray, IntArray
 from kernsemble._value import Value
-from kernsemble.inspection.functions import average_vote
+from kernsemble.inspection.shape_functions import average_vote
 
 
 @dataclass(frozen=True, eq=False)

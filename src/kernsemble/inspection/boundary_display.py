@@ -10,7 +10,7 @@ from sklearn.base import is_regressor
 from kernsemble._arguments import check_count
 from kernsemble._axes import NEGATIVE, POSITIVE, one_axes, pyplot
 from kernsemble._typing import Array, FloatArray
-from kernsemble.inspection.models import Model, as_model
+from kernsemble.inspection.fitted_models import FittedModel, as_fitted_model
 
 MARGIN = 0.05  # of the range of the rows, on each side
 
@@ -108,8 +108,8 @@ class DecisionBoundaryDisplay:
         DecisionBoundaryDisplay
         """
         check_count("grid_resolution", grid_resolution, 2)
-        model = as_model(estimator)
-        places = [model.place_of(feature) for feature in features]
+        model = as_fitted_model(estimator)
+        places = [model.feature_index(feature) for feature in features]
         if len(places) != 2 or places[0] == places[1]:
             raise ValueError(f"features = {features!r}: give two different ones")
         rows = _numbers(model, X)
@@ -187,7 +187,7 @@ class DecisionBoundaryDisplay:
         self.ax_.legend()
 
 
-def _numbers(model: Model, X: ArrayLike) -> FloatArray:
+def _numbers(model: FittedModel, X: ArrayLike) -> FloatArray:
     rows = model.read(X)
     if getattr(model.fitted, "mixed_table_", None) is not None or np.isnan(rows).any():
         raise ValueError("a plane is drawn of numbers: X holds categories or missing values")

@@ -9,8 +9,8 @@ import numpy as np
 from kernsemble._arguments import check_choice, check_count
 from kernsemble._typing import FloatArray
 from kernsemble._value import Value
-from kernsemble.inspection.frames import as_frame
-from kernsemble.inspection.pieces import Interaction, ProductForm
+from kernsemble.inspection.dataframes import as_frame
+from kernsemble.inspection.decomposition import Interaction, ProductForm
 from kernsemble.inspection.shapley import (
     Contributions,
     coalition_values,
@@ -21,7 +21,7 @@ from kernsemble.inspection.shapley import (
 
 Method: TypeAlias = Literal["auto", "exact", "sampled"]
 
-MOST_COLUMNS = 16  # whose coalitions can all be asked
+MAX_COLUMNS = 16  # whose coalitions can all be asked
 CHEAP_COLUMNS = 8
 CHEAP_PRODUCTS = 2e8  # multiplications a row
 
@@ -93,10 +93,10 @@ def interaction_contributions(
         assert interaction.product is not None
         found = _product_contributions(interaction, interaction.product, X, background)
         return found, f"exact, factors of the kernel {beside}"
-    if method == "exact" and m > MOST_COLUMNS:
+    if method == "exact" and m > MAX_COLUMNS:
         raise ValueError(
             f"method = 'exact': {interaction.name} sees {m} columns, and all coalitions can be "
-            f"asked of {MOST_COLUMNS} at most: give 'sampled'"
+            f"asked of {MAX_COLUMNS} at most: give 'sampled'"
         )
     arguments = interaction.values, X, background, interaction.columns
     if method == "exact" or (method == "auto" and m <= CHEAP_COLUMNS):

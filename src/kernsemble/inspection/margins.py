@@ -7,7 +7,7 @@ import numpy as np
 
 from kernsemble._typing import FloatArray
 from kernsemble._value import Value
-from kernsemble.inspection.frames import as_frame
+from kernsemble.inspection.dataframes import as_frame
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ from kernsemble.svm import MultiplicativeSVC
 PAPERS_NUS = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45)
 
 
-class Trial(NamedTuple):
+class TimedFit(NamedTuple):
     """The share of test rows that a machine errs on, the seconds of its fit, and its size."""
 
     error: float
@@ -24,7 +24,7 @@ class Trial(NamedTuple):
     n_support: int
 
     @classmethod
-    def of(cls, machine: Any, X: Any, y: Any, X_test: Any, y_test: Any) -> Self:
+    def measure(cls, machine: Any, X: Any, y: Any, X_test: Any, y_test: Any) -> Self:
         """Fit a machine, and test it."""
         start = time.perf_counter()
         machine.fit(X, y)
@@ -41,9 +41,9 @@ class NuComparison:
 
     Attributes
     ----------
-    ensemble : Trial
+    ensemble : TimedFit
         Of `MultiplicativeSVC`.
-    rivals : dict of float to Trial
+    rivals : dict of float to TimedFit
         Of `sklearn.svm.NuSVC`, by ν.
 
     Examples
@@ -51,16 +51,16 @@ class NuComparison:
     >>> from kernsemble.datasets import make_threenorm
     >>> from kernsemble.inspection import NuComparison
     >>> train, test = make_threenorm(300, random_state=0), make_threenorm(3000, random_state=1)
-    >>> comparison = NuComparison.of(*train, *test, nus=[0.1, 0.3, 0.5])
+    >>> comparison = NuComparison.from_data(*train, *test, nus=[0.1, 0.3, 0.5])
     >>> comparison.best_nu, comparison.rivals[0.5].error, comparison.ensemble.error
     (0.5, 0.132, 0.137)
     """
 
-    ensemble: Trial
-    rivals: dict[float, Trial]
+    ensemble: TimedFit
+    rivals: dict[float, TimedFit]
 
     @classmethod
-    def of(
+    def from_data(
         cls,
         X: ArrayLike,
         y: ArrayLike,
@@ -87,7 +87,7 @@ class NuComparison:
         """
         machine = MultiplicativeSVC() if machine is None else machine
         parts = X, y, X_test, y_test
-        ensemble = Trial.of(machine, *parts)
+        ensemble = TimedFit.measure(machine, *parts)
         kernel = machine.kernel_
         if machine.scaling is not None or not isinstance(kernel, Gaussian):
             raise ValueError(
@@ -95,7 +95,9 @@ class NuComparison:
                 "kernel on rows as they are, kernel='gaussian' and scaling=None"
             )
         rivals = {
-            float(nu): Trial.of(NuSVC(nu=nu, gamma=kernel.gamma, cache_size=cache_size), *parts)
+            float(nu): TimedFit.measure(
+                NuSVC(nu=nu, gamma=kernel.gamma, cache_size=cache_size), *parts
+            )
             for nu in nus
         }
         return cls(ensemble, rivals)

@@ -10,8 +10,8 @@ from kernsemble._typing import FloatArray, IntArray
 from kernsemble._value import Value
 from kernsemble.hypotheses import PerceptronSet
 from kernsemble.hypotheses.perceptrons import mean_absolute_cosine
-from kernsemble.inspection.expansions import Expansion, columns_seen, unwrapped
-from kernsemble.inspection.tables import direction_tables
+from kernsemble.inspection.expansion_decomposition import SupportVectors, columns_seen, unwrapped
+from kernsemble.inspection.table_decomposition import direction_tables
 from kernsemble.kernels import Kernel, Perceptron
 from kernsemble.kernels.algebra import terms
 from kernsemble.kernels.ensemble import Simplified
@@ -80,7 +80,9 @@ class PerceptronDensity(Value):
         return cls(theta, columns, edges[:-1], edges[1:], density, r)
 
 
-def density_along(direction: ArrayLike, kernel: Kernel, expansion: Expansion) -> PerceptronDensity:
+def density_along(
+    direction: ArrayLike, kernel: Kernel, expansion: SupportVectors
+) -> PerceptronDensity:
     """Return the density of the only perceptrons of a kernel along a direction."""
     found = []
     for term in terms(kernel):

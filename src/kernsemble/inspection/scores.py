@@ -7,12 +7,12 @@ import numpy as np
 from scipy.stats import binomtest, rankdata, t
 
 from kernsemble._typing import BoolArray, FloatArray, IntArray
-from kernsemble.inspection.outcomes import Outcomes
+from kernsemble.inspection.predictions import Predictions
 
 LEVEL = 0.95
 N_RESAMPLES = 500
-MOST_CLASSES = 20  # whose ROC curves are resampled
-MOST_RESAMPLED = 5_000  # rows; with more, the interval is that of so many, made narrower
+MAX_CLASSES = 20  # whose ROC curves are resampled
+MAX_RESAMPLED = 5_000  # rows; with more, the interval is that of so many, made narrower
 
 
 class Score(NamedTuple):
@@ -53,28 +53,28 @@ def fold_score(name: str, scores: FloatArray, most: float = np.inf) -> Score:
     return Score(name, mean, mean - width, high, f"corrected t over {k} folds")
 
 
-def scores(outcomes: Outcomes) -> list[Score]:
+def scores(predictions: Predictions) -> list[Score]:
     """Return what a model is worth on rows, by usual measures."""
-    if outcomes.classes is None:
-        return list(_of_numbers(outcomes.y, outcomes.predicted))
-    return list(_of_classes(outcomes))
+    if predictions.classes is None:
+        return list(_of_numbers(predictions.y, predictions.predicted))
+    return list(_of_classes(predictions))
 
 
-def _of_classes(outcomes: Outcomes) -> Iterator[Score]:
-    y, predicted, classes = outcomes.y, outcomes.predicted, outcomes.classes
+def _of_classes(predictions: Predictions) -> Iterator[Score]:
+    y, predicted, classes = predictions.y, predictions.predicted, predictions.classes
     assert classes is not None
     is_right = predicted == y
     yield Score("accuracy", float(is_right.mean()), *wilson(int(is_right.sum()), len(y)), "Wilson")
     members = (y[:, np.newaxis] == np.unique(y)).astype(np.float64)
     columns = np.hstack([members, members * is_right[:, np.newaxis]])
     yield _resampled_means("balanced accuracy", columns, _balanced_accuracy)
-    if not outcomes.has_every_class:
+    if not predictions.has_every_class:
         return
     codes, rows = np.searchsorted(classes, y), np.arange(len(y))
-    if outcomes.values is not None and len(classes) <= MOST_CLASSES:
-        yield _resampled_area(codes, outcomes.values)
-    if outcomes.probabilities is not None:
-        P = outcomes.probabilities
+    if predictions.values is not None and len(classes) <= MAX_CLASSES:
+        yield _resampled_area(codes, predictions.values)
+    if predictions.probabilities is not None:
+        P = predictions.probabilities
         if len(classes) == 2:
             yield _resampled_means("Brier score", ((P[:, 1] - codes) ** 2)[:, np.newaxis], _only)
         likelihood = np.clip(P[rows, codes], np.finfo(np.float64).eps, None)
@@ -137,7 +137,7 @@ def _resampled(name: str, score: Callable[[IntArray], float], n: int) -> Score:
 
     Draws for which there is no score, since they lack a class, are left out.
     """
-    rng, n_drawn, value = np.random.default_rng(0), min(n, MOST_RESAMPLED), score(np.arange(n))
+    rng, n_drawn, value = np.random.default_rng(0), min(n, MAX_RESAMPLED), score(np.arange(n))
     again = np.array([score(rng.integers(n, size=n_drawn)) for _ in range(N_RESAMPLES)])
     again = again[~np.isnan(again)]
     if len(again) < N_RESAMPLES // 2:

@@ -38,7 +38,7 @@ class TrainingCurves:
     >>> from kernsemble.datasets import make_threenorm
     >>> from kernsemble.inspection import TrainingCurves
     >>> X, y = make_threenorm(200, random_state=0)
-    >>> curves = TrainingCurves.of(X, y, rates=[0.01, 0.2], n_steps=100)
+    >>> curves = TrainingCurves.from_data(X, y, rates=[0.01, 0.2], n_steps=100)
     >>> [curves.overshot_at(rate) for rate in curves.fixed]
     [None, 2]
     """
@@ -47,7 +47,7 @@ class TrainingCurves:
     fixed: dict[float, FloatArray]
 
     @classmethod
-    def of(
+    def from_data(
         cls,
         X: ArrayLike,
         y: ArrayLike,
@@ -113,8 +113,8 @@ class TrainingCurvesDisplay:
 
     @classmethod
     def from_data(cls, X: ArrayLike, y: ArrayLike, ax: Any = None, **settings: Any) -> Self:
-        """Take the steps, as `TrainingCurves.of`, and draw them."""
-        return cls(TrainingCurves.of(X, y, **settings)).plot(ax)
+        """Take the steps, as `TrainingCurves.from_data`, and draw them."""
+        return cls(TrainingCurves.from_data(X, y, **settings)).plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw on axes, new ones by default."""

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from kernsemble.report.figures import (
+from kernsemble.report.machine_summary import ExplainedRow, MachineSummary
+from kernsemble.report.plotly_figures import (
     area_figure,
     calibration_figure,
     feature_figure,
@@ -14,7 +15,6 @@ from kernsemble.report.figures import (
     row_figure,
     selection_figure,
 )
-from kernsemble.report.machines import ExplainedRow, MachineSummary
 from kernsemble.report.summary import Summary
 
 
@@ -46,7 +46,7 @@ def charts(summary: Summary) -> dict[str, Chart]:
 
 
 def _charts(summary: Summary) -> Iterator[Chart]:
-    where = summary.outcomes.where
+    where = summary.predictions.where
     if summary.selection is not None:
         curve = summary.selection
         yield Chart(
@@ -78,12 +78,12 @@ def _charts(summary: Summary) -> Iterator[Chart]:
         yield Chart(
             "predictions",
             f"Observed against predicted numbers on the {where}. On the dotted line both agree.",
-            [prediction_figure(summary.outcomes)],
+            [prediction_figure(summary.predictions)],
         )
         yield Chart(
             "residuals",
             f"Residuals, observed less predicted, on the {where}.",
-            [residual_figure(summary.outcomes)],
+            [residual_figure(summary.predictions)],
         )
     yield Chart(
         "importances",

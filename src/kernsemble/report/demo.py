@@ -18,7 +18,7 @@ from sklearn.preprocessing import OneHotEncoder
 from kernsemble._typing import Array
 from kernsemble.datasets import make_mixed_table
 from kernsemble.report.report import write_report
-from kernsemble.report.samples import rows_at
+from kernsemble.report.row_samples import rows_at
 from kernsemble.svm import InfiniteEnsembleClassifierCV
 
 __all__ = ["Contest", "Standing", "demo", "hold"]

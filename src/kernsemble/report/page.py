@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from kernsemble.report.charting import jinja2, library, markupsafe, themes
 from kernsemble.report.charts import Chart
-from kernsemble.report.data import ColumnSummary
+from kernsemble.report.data_summary import ColumnSummary
+from kernsemble.report.plotly_support import jinja2, library, markupsafe, themes
 from kernsemble.report.summary import Summary
 
 DIGITS = 6
-MOST_COLUMNS = 200  # in the table of columns
-MOST_CLASSES = 20  # in the table of classes
+MAX_COLUMNS = 200  # in the table of columns
+MAX_CLASSES = 20  # in the table of classes
 
 
 def page(summary: Summary, charts: dict[str, Chart], title: str) -> str:
@@ -68,13 +68,13 @@ def template(name: str) -> Any:
 def _listed(summary: Summary, shares: dict[str, float]) -> list[ColumnSummary]:
     """Return the most important columns."""
     ordered = sorted(summary.data.columns, key=lambda column: -shares[column.name])
-    return ordered[:MOST_COLUMNS]
+    return ordered[:MAX_COLUMNS]
 
 
 def _confusion(summary: Summary) -> list[list[int]]:
-    classes = summary.outcomes.classes
-    is_shown = classes is not None and len(classes) <= MOST_CLASSES
-    return summary.outcomes.confusion() if is_shown else []
+    classes = summary.predictions.classes
+    is_shown = classes is not None and len(classes) <= MAX_CLASSES
+    return summary.predictions.confusion() if is_shown else []
 
 
 def _source(name: str) -> str:

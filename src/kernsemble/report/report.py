@@ -34,10 +34,10 @@ class Report:
     >>> from kernsemble.report import Report
     >>> from kernsemble.svm import InfiniteEnsembleClassifier
     >>> X, y = load_iris(return_X_y=True, as_frame=True)
-    >>> report = Report.of(InfiniteEnsembleClassifier().fit(X, y), X, y)
+    >>> report = Report.from_estimator(InfiniteEnsembleClassifier().fit(X, y), X, y)
     >>> report.summary.data.targets
     {'0': 50, '1': 50, '2': 50}
-    >>> report.summary.outcomes.where
+    >>> report.summary.predictions.where
     'training rows'
     """
 
@@ -45,11 +45,11 @@ class Report:
     title: str
 
     @classmethod
-    def of(
+    def from_estimator(
         cls, model: Any, X: ArrayLike, y: ArrayLike, *, title: str | None = None, **settings: Any
     ) -> Self:
         """Return the report of a model; the settings are those of `write_report`."""
-        summary = Summary.of(model, X, y, **settings)
+        summary = Summary.from_estimator(model, X, y, **settings)
         return cls(summary, title or "Model report")
 
     @cached_property
@@ -135,7 +135,7 @@ def write_report(
     ...     written.stat().st_size < 3_000_000
     True
     """
-    report = Report.of(
+    report = Report.from_estimator(
         model,
         X,
         y,

@@ -43,7 +43,7 @@ class Drawing(NamedTuple):
     problem: str
 
     @classmethod
-    def of(cls, paper: Paper, figure: Figure, store: Store) -> Self:
+    def from_store(cls, paper: Paper, figure: Figure, store: Store) -> Self:
         """Draw a figure from the records that a store has of it."""
         records = paper.shown_in(figure, store)
         if figure.methods and not records:
@@ -115,7 +115,7 @@ class PaperSummary:
     processor: float
 
     @classmethod
-    def of(cls, paper: Paper, store: Store) -> Self:
+    def from_store(cls, paper: Paper, store: Store) -> Self:
         """Return what a store tells of a paper."""
         shown = ((table, rows_of(paper, table, store)) for table in paper.tables.values())
         records = paper.records(store)
@@ -132,7 +132,7 @@ class PaperSummary:
                 for each in paper.explanations
             ],
             [(claim, found, outcome_of(found)) for claim, found in paper.look_at_claims(store)],
-            [Drawing.of(paper, figure, store) for figure in paper.figures.values()],
+            [Drawing.from_store(paper, figure, store) for figure in paper.figures.values()],
             len(records),
             sum(record.failure is not None for record in records),
             sum(record.processor for record in records),
@@ -161,7 +161,7 @@ def reproduction_page(papers: Iterable[Paper], store: Store) -> str:
     """
     papers, records = list(papers), store.records.values()
     return template("reproduction.html").render(
-        papers=[PaperSummary.of(paper, store) for paper in papers],
+        papers=[PaperSummary.from_store(paper, store) for paper in papers],
         told_of=told_of,
         version=version("kernsemble"),
         n_cells=len(records),
@@ -190,7 +190,7 @@ def keep_results(paper: Paper, store: Store) -> list[Path]:
     tables.write_text(as_markdown(paper, store), encoding="utf-8")
     written = [results, tables]
     for figure in paper.figures.values():
-        drawing = Drawing.of(paper, figure, store)
+        drawing = Drawing.from_store(paper, figure, store)
         if drawing.png is not None:
             path = paper.folder / "figures" / f"{figure.name}.png"
             path.parent.mkdir(exist_ok=True)

@@ -10,22 +10,22 @@ from sklearn.base import is_classifier
 
 from kernsemble._typing import IntArray
 from kernsemble.inspection import EnsembleView
-from kernsemble.inspection.outcomes import Outcomes
+from kernsemble.inspection.predictions import Predictions
 from kernsemble.inspection.scores import Score, scores
-from kernsemble.report.curves import Curves, curves
-from kernsemble.report.data import DataSummary, data_summary
-from kernsemble.report.machines import (
-    MOST_MACHINES,
-    MOST_ROWS,
+from kernsemble.report.data_summary import DataSummary, data_summary
+from kernsemble.report.machine_summary import (
+    MAX_MACHINES,
+    MAX_ROWS,
     MachineSummary,
     machine_labels,
     machine_summaries,
     mean_importances,
-    telling_rows,
+    notable_rows,
 )
-from kernsemble.report.samples import SCORED_ROWS, Sample, most_rows
-from kernsemble.report.selection import SelectionCurve, cross_validated, selection_curve
-from kernsemble.report.settings import Settings, settings_of
+from kernsemble.report.model_settings import ModelSettings, model_settings
+from kernsemble.report.roc_and_calibration import ClassifierCurves, classifier_curves
+from kernsemble.report.row_samples import SCORED_ROWS, RowSample, most_rows
+from kernsemble.report.selection_curve import SelectionCurve, cross_validated, selection_curve
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,13 +44,13 @@ class Summary:
         How settings fared, of a model that chose among several.
     cross_validated : Score or None
         The score of the chosen setting over its folds.
-    outcomes : Outcomes
+    predictions : Predictions
         What the model said of the test rows, or else of the training rows.
     n_asked : int
-        How many rows there are of which `outcomes` are some.
+        How many rows there are of which `predictions` are some.
     scores : list of Score
         Scores of these, with intervals.
-    curves : Curves or None
+    curves : ClassifierCurves or None
         ROC, precision and recall, and calibration on these.
     machines : list of MachineSummary
         Importances, shape functions and contributions, machine by machine.
@@ -58,7 +58,7 @@ class Summary:
         How many machines the model has.
     leaderboard : list of dict
         Rows of a table of rivals, if one was given.
-    settings : Settings
+    settings : ModelSettings
         What is needed to make the model again.
     """
 
@@ -67,17 +67,17 @@ class Summary:
     data: DataSummary
     selection: SelectionCurve | None
     cross_validated: Score | None
-    outcomes: Outcomes
+    predictions: Predictions
     n_asked: int
     scores: list[Score]
-    curves: Curves | None
+    curves: ClassifierCurves | None
     machines: list[MachineSummary]
     n_machines: int
     leaderboard: list[dict[str, Any]]
-    settings: Settings
+    settings: ModelSettings
 
     @classmethod
-    def of(
+    def from_estimator(
         cls,
         model: Any,
         X: ArrayLike,
@@ -95,17 +95,17 @@ class Summary:
         if (X_test is None) != (y_test is None):
             raise ValueError("X_test and y_test belong together: give both, or none")
         labels = machine_labels(model)
-        shown = min(len(labels), MOST_MACHINES)
-        background = Sample.of(X, y, most_rows(model.n_features_in_, shown))
+        shown = min(len(labels), MAX_MACHINES)
+        background = RowSample.draw(X, y, most_rows(model.n_features_in_, shown))
         if X_test is None:
-            asked = Sample.of(X, y, SCORED_ROWS)
-            outcomes = Outcomes.of(model, asked.X, asked.y, "training rows")
+            asked = RowSample.draw(X, y, SCORED_ROWS)
+            predictions = Predictions.from_estimator(model, asked.X, asked.y, "training rows")
         else:
-            asked = Sample.of(X_test, y_test, SCORED_ROWS, "X_test")
-            outcomes = Outcomes.of(model, asked.X, asked.y, "test rows")
-        chosen = telling_rows(outcomes) if rows is None else _places(rows, asked)
-        machines = machine_summaries(model, background, asked, outcomes, chosen)
-        view = EnsembleView.of(model, background.X, 0)
+            asked = RowSample.draw(X_test, y_test, SCORED_ROWS, "X_test")
+            predictions = Predictions.from_estimator(model, asked.X, asked.y, "test rows")
+        chosen = notable_rows(predictions) if rows is None else _places(rows, asked)
+        machines = machine_summaries(model, background, asked, predictions, chosen)
+        view = EnsembleView.from_estimator(model, background.X, 0)
         assert view.background is not None
         return cls(
             type(model).__name__,
@@ -113,14 +113,14 @@ class Summary:
             data_summary(model, y, background, view.background, view.feature_names),
             selection_curve(model),
             cross_validated(model),
-            outcomes,
+            predictions,
             asked.n_rows,
-            scores(outcomes),
-            curves(outcomes),
+            scores(predictions),
+            classifier_curves(predictions),
             machines,
             len(labels),
             [dict(each) for each in leaderboard or ()],
-            settings_of(model),
+            model_settings(model),
         )
 
     @property
@@ -129,13 +129,13 @@ class Summary:
         return mean_importances(self.machines)
 
 
-def _places(rows: Sequence[int], asked: Sample) -> IntArray:
+def _places(rows: Sequence[int], asked: RowSample) -> IntArray:
     """Return where rows that were chosen by place are among those that were asked of."""
     places = np.asarray(rows)
     is_wrong = places.ndim != 1 or len(places) == 0 or places.dtype.kind not in "iu"
-    if is_wrong or places.min() < 0 or places.max() >= asked.n_rows or len(places) > MOST_ROWS:
+    if is_wrong or places.min() < 0 or places.max() >= asked.n_rows or len(places) > MAX_ROWS:
         raise ValueError(
-            f"rows = {rows!r}: give between 1 and {MOST_ROWS} places of rows, each below "
+            f"rows = {rows!r}: give between 1 and {MAX_ROWS} places of rows, each below "
             f"{asked.n_rows}"
         )
     if asked.is_part:

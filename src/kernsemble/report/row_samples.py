@@ -12,7 +12,7 @@ DRAWN_ROWS = 20_000
 DRAWN_NUMBERS = 20_000_000  # rows times columns
 
 
-class Sample(NamedTuple):
+class RowSample(NamedTuple):
     """Rows and targets, all of them or some that were drawn at random."""
 
     X: Any
@@ -21,7 +21,7 @@ class Sample(NamedTuple):
     n_rows: int  # of all
 
     @classmethod
-    def of(cls, X: Any, y: Any, most: int, name: str = "X") -> Self:
+    def draw(cls, X: Any, y: Any, most: int, name: str = "X") -> Self:
         """Return all rows if they are not more than `most`, else so many, in their order."""
         rows, targets = as_table(X, name), np.asarray(y)
         n = rows.shape[0]

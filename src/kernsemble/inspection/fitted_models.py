@@ -12,10 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from kernsemble._typing import FloatArray, IntArray, Rows
 from kernsemble.boosting.voting import VotingEnsemble, decisions
-from kernsemble.inspection.expansions import Expansion, pieces_of_expansion
-from kernsemble.inspection.pieces import Pieces
-from kernsemble.inspection.tables import pieces_of_tables
-from kernsemble.inspection.votes import pieces_of_votes
+from kernsemble.inspection.decomposition import Decomposition
+from kernsemble.inspection.expansion_decomposition import SupportVectors, decompose_expansion
+from kernsemble.inspection.table_decomposition import decompose_tables
+from kernsemble.inspection.vote_decomposition import decompose_votes
 from kernsemble.kernels import Kernel
 from kernsemble.svm import MultiplicativeSVC, SVMPath
 from kernsemble.svm.machine import Machine
@@ -24,7 +24,7 @@ from kernsemble.svm.multiclass import OneVersusOne
 
 
 @dataclass(frozen=True, eq=False)
-class Model(ABC):
+class FittedModel(ABC):
     """A fitted model: one machine, or several on the same rows."""
 
     fitted: Any
@@ -40,7 +40,7 @@ class Model(ABC):
         """What there is a machine for."""
 
     @abstractmethod
-    def pieces(self, machine: int) -> Pieces:
+    def decompose(self, machine: int) -> Decomposition:
         """Return what a machine is the sum of."""
 
     @abstractmethod
@@ -52,7 +52,7 @@ class Model(ABC):
         """Return the margins of the rows that a machine tells apart."""
 
     @abstractmethod
-    def norm(self, pieces: Pieces) -> tuple[float, str]:
+    def norm(self, decomposition: Decomposition) -> tuple[float, str]:
         """Return the norm that margins are divided by, and its name."""
 
     @property
@@ -78,7 +78,7 @@ class Model(ABC):
             names.append(name)
         return names
 
-    def place_of(self, feature: str | int) -> int:
+    def feature_index(self, feature: str | int) -> int:
         """Return the place of a feature that is given by name or by place."""
         names = self.feature_names
         if isinstance(feature, str) and feature in names:
@@ -103,7 +103,7 @@ class Model(ABC):
         return np.asarray(rows, dtype=np.float64)
 
 
-class SupportVectorModel(Model):
+class SupportVectorModel(FittedModel):
     """A support vector machine, by its expansion or by its tables."""
 
     @property
@@ -128,7 +128,7 @@ class SupportVectorModel(Model):
         kernel: Kernel = self.fitted.kernel_
         return kernel
 
-    def expansion(self, machine: int) -> Expansion | None:
+    def expansion(self, machine: int) -> SupportVectors | None:
         """Return the expansion of a machine; None if it was fitted on tables."""
         model = self.fitted
         if hasattr(model, "tables_"):
@@ -136,19 +136,19 @@ class SupportVectorModel(Model):
         beta = model.dual_coef_[machine]
         used = np.flatnonzero(beta)
         support = self.dense(model.support_vectors_[used])
-        return Expansion(model.scaling_, support, beta[used], self._categories)
+        return SupportVectors(model.scaling_, support, beta[used], self._categories)
 
     @property
     def _categories(self) -> tuple[tuple[Any, ...] | None, ...]:
         table = getattr(self.fitted, "mixed_table_", None)
         return (None,) * self.fitted.n_features_in_ if table is None else table.categories
 
-    def pieces(self, machine: int) -> Pieces:
+    def decompose(self, machine: int) -> Decomposition:
         expansion = self.expansion(machine)
         if expansion is None:
-            return pieces_of_tables(self.fitted.tables_, machine, self._categories)
+            return decompose_tables(self.fitted.tables_, machine, self._categories)
         bias = getattr(self.fitted, "intercept_", np.zeros(machine + 1))[machine]
-        return pieces_of_expansion(self.kernel, float(bias), expansion)
+        return decompose_expansion(self.kernel, float(bias), expansion)
 
     def values(self, X: ArrayLike) -> FloatArray:
         return self.fitted._values(X)
@@ -169,8 +169,8 @@ class SupportVectorModel(Model):
             )
         return np.searchsorted(classes, labels)
 
-    def norm(self, pieces: Pieces) -> tuple[float, str]:
-        return float(np.sqrt(max(pieces.squared_norm, 0.0))), "‖w‖"
+    def norm(self, decomposition: Decomposition) -> tuple[float, str]:
+        return float(np.sqrt(max(decomposition.squared_norm, 0.0))), "‖w‖"
 
     @property
     def importance(self) -> str:
@@ -185,7 +185,7 @@ class SupportVectorModel(Model):
         return self.fitted.support_vectors_, "the support vectors"
 
 
-class VotingModel(Model):
+class VotingModel(FittedModel):
     """A boosted ensemble: finitely many hypotheses that vote."""
 
     @property
@@ -197,10 +197,10 @@ class VotingModel(Model):
     def one_for(self) -> str:
         return "both classes" if len(self.labels) == 1 else "the votes for each class"
 
-    def pieces(self, machine: int) -> Pieces:
+    def decompose(self, machine: int) -> Decomposition:
         model = self.fitted
         weights, n_classes = np.asarray(model.estimator_weights_), len(model.classes_)
-        return pieces_of_votes(model.voters_, weights, n_classes, machine, model.n_features_in_)
+        return decompose_votes(model.voters_, weights, n_classes, machine, model.n_features_in_)
 
     def values(self, X: ArrayLike) -> FloatArray:
         return decisions(self.fitted._votes(X)).reshape(-1, len(self.labels))
@@ -212,7 +212,7 @@ class VotingModel(Model):
     def _total(self) -> float:
         return float(np.abs(self.fitted.estimator_weights_).sum())
 
-    def norm(self, pieces: Pieces) -> tuple[float, str]:  # noqa: ARG002
+    def norm(self, decomposition: Decomposition) -> tuple[float, str]:  # noqa: ARG002
         return self._total, "Σ|w|"
 
     @property
@@ -224,7 +224,7 @@ class VotingModel(Model):
         return None, "nothing"
 
 
-def as_model(model: Any) -> Model:
+def as_fitted_model(model: Any) -> FittedModel:
     """Return a fitted model of the library as views ask it."""
     if isinstance(model, VotingEnsemble):
         check_is_fitted(model, "voters_")

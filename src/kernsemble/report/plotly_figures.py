@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from kernsemble.inspection.outcomes import Outcomes
-from kernsemble.report.charting import go, make_subplots
-from kernsemble.report.curves import CalibrationCurve, Curve
-from kernsemble.report.features import FeaturePicture
-from kernsemble.report.machines import Contribution, ExplainedRow
-from kernsemble.report.selection import SelectionCurve
+from kernsemble.inspection.predictions import Predictions
+from kernsemble.report.feature_plots import FeaturePlot
+from kernsemble.report.machine_summary import Contribution, ExplainedRow
+from kernsemble.report.plotly_support import go, make_subplots
+from kernsemble.report.roc_and_calibration import AreaCurve, CalibrationCurve
+from kernsemble.report.selection_curve import SelectionCurve
 
-MOST_IMPORTANCES = 20
-MOST_POINTS = 1_500
+MAX_IMPORTANCES = 20
+MAX_POINTS = 1_500
 LONGEST = 27  # characters of a label on an axis
 GREY = "#8a8a8a"  # visible on white and on black
 
@@ -47,7 +47,7 @@ def selection_figure(curve: SelectionCurve) -> Any:
 
 
 def area_figure(
-    curves: Sequence[Curve], x_title: str, y_title: str, is_diagonal: bool = False
+    curves: Sequence[AreaCurve], x_title: str, y_title: str, is_diagonal: bool = False
 ) -> Any:
     """Draw ROC curves, or precision against recall."""
     figure = go.Figure()
@@ -93,10 +93,10 @@ def calibration_figure(curves: Sequence[CalibrationCurve]) -> Any:
     )
 
 
-def prediction_figure(outcomes: Outcomes) -> Any:
+def prediction_figure(predictions: Predictions) -> Any:
     """Draw observed against predicted numbers, of at most some rows."""
-    step = max(1, -(-len(outcomes.y) // MOST_POINTS))
-    y, predicted = outcomes.y[::step], outcomes.predicted[::step]
+    step = max(1, -(-len(predictions.y) // MAX_POINTS))
+    y, predicted = predictions.y[::step], predictions.predicted[::step]
     figure = go.Figure()
     ends = min(y.min(), predicted.min()), max(y.max(), predicted.max())
     figure.add_scatter(
@@ -111,9 +111,9 @@ def prediction_figure(outcomes: Outcomes) -> Any:
     )
 
 
-def residual_figure(outcomes: Outcomes) -> Any:
+def residual_figure(predictions: Predictions) -> Any:
     """Draw how residuals are distributed."""
-    counts, edges = np.histogram(outcomes.y - outcomes.predicted, bins=40)
+    counts, edges = np.histogram(predictions.y - predictions.predicted, bins=40)
     figure = go.Figure()
     figure.add_bar(**_histogram(edges.tolist(), counts.tolist()), name="rows")
     return figure.update_layout(
@@ -126,7 +126,7 @@ def residual_figure(outcomes: Outcomes) -> Any:
 
 def importance_figure(importances: dict[str, float]) -> Any:
     """Draw the shares of the most important features."""
-    names = list(importances)[:MOST_IMPORTANCES]
+    names = list(importances)[:MAX_IMPORTANCES]
     figure = go.Figure()
     figure.add_bar(
         x=[importances[name] for name in names],
@@ -145,9 +145,9 @@ def importance_figure(importances: dict[str, float]) -> Any:
     )
 
 
-def feature_figure(picture: FeaturePicture) -> Any:
+def feature_figure(picture: FeaturePlot) -> Any:
     """Draw shape function, stump density and data of a feature below each other."""
-    panels: list[tuple[str, float, Callable[[Any, FeaturePicture, int], None]]] = []
+    panels: list[tuple[str, float, Callable[[Any, FeaturePlot, int], None]]] = []
     if picture.shape or picture.points_x:
         title = "adds" if picture.shape else "contributes"
         panels.append((title, 0.55, _add_shape))
@@ -184,7 +184,7 @@ def feature_figure(picture: FeaturePicture) -> Any:
     return figure.update_layout(height=520, bargap=0.0, showlegend=is_told, **margin)
 
 
-def _add_shape(figure: Any, picture: FeaturePicture, row: int) -> None:
+def _add_shape(figure: Any, picture: FeaturePlot, row: int) -> None:
     if picture.categories is not None and picture.shape:
         figure.add_bar(x=picture.x, y=picture.shape, width=0.8, name="adds", row=row, col=1)
     elif picture.shape:
@@ -201,7 +201,7 @@ def _add_shape(figure: Any, picture: FeaturePicture, row: int) -> None:
         )
 
 
-def _add_densities(figure: Any, picture: FeaturePicture, row: int) -> None:
+def _add_densities(figure: Any, picture: FeaturePlot, row: int) -> None:
     for x, y in picture.densities:
         figure.add_scatter(
             x=x,
@@ -215,7 +215,7 @@ def _add_densities(figure: Any, picture: FeaturePicture, row: int) -> None:
         )
 
 
-def _add_thresholds(figure: Any, picture: FeaturePicture, row: int) -> None:
+def _add_thresholds(figure: Any, picture: FeaturePlot, row: int) -> None:
     for x, y in picture.thresholds:
         span = (picture.edges[-1] - picture.edges[0]) if picture.edges else 1.0
         figure.add_bar(
@@ -223,7 +223,7 @@ def _add_thresholds(figure: Any, picture: FeaturePicture, row: int) -> None:
         )
 
 
-def _add_data(figure: Any, picture: FeaturePicture, row: int) -> None:
+def _add_data(figure: Any, picture: FeaturePlot, row: int) -> None:
     bars: dict[str, Any] = {"x": picture.x or list(range(len(picture.counts))), "y": picture.counts}
     if picture.categories is None:
         bars = _histogram(picture.edges, picture.counts)

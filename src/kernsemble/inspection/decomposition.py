@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from kernsemble._typing import FloatArray, IntArray
-from kernsemble.inspection.functions import Shape, StumpDensity
+from kernsemble.inspection.shape_functions import Shape, StumpDensity
 
 
-class Piece(NamedTuple):
+class AdditiveTerm(NamedTuple):
     """A function of one column."""
 
     column: int
@@ -61,11 +61,11 @@ class Interaction:
     product: ProductForm | None = None
 
 
-class Pieces(NamedTuple):
+class Decomposition(NamedTuple):
     r"""A machine :math:`f(x) = b + \sum_k g_k(x_{d(k)}) + \sum_j h_j(x)`."""
 
     intercept: float
-    additive: list[Piece]
+    additive: list[AdditiveTerm]
     interactions: list[Interaction]
     constant_norm: float = 0.0  # of hypotheses that vote alike at every row
 

@@ -8,8 +8,8 @@ from numpy.typing import ArrayLike
 
 from kernsemble._typing import FloatArray
 from kernsemble._value import Value
-from kernsemble.inspection.frames import as_frame
-from kernsemble.inspection.view import EnsembleView
+from kernsemble.inspection.dataframes import as_frame
+from kernsemble.inspection.ensemble_view import EnsembleView
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,8 +76,8 @@ def compare_ensembles(
     >>> from kernsemble.inspection import EnsembleView, compare_ensembles
     >>> from kernsemble.svm import InfiniteEnsembleClassifier
     >>> X, y = make_twonorm(200, n_features=3, random_state=0)
-    >>> every = EnsembleView.of(InfiniteEnsembleClassifier().fit(X, y), X)
-    >>> some = EnsembleView.of(AdaBoostClassifier().fit(X, y), X)
+    >>> every = EnsembleView.from_estimator(InfiniteEnsembleClassifier().fit(X, y), X)
+    >>> some = EnsembleView.from_estimator(AdaBoostClassifier().fit(X, y), X)
     >>> compare_ensembles(every, some, X).correlation
     array([0.967, 0.978, 0.985])
     """

@@ -1,4 +1,4 @@
-"""Curves of what a classifier says: ROC, precision against recall, calibration."""
+"""ClassifierCurves of what a classifier says: ROC, precision against recall, calibration."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -7,15 +7,15 @@ import numpy as np
 from sklearn.metrics import auc, average_precision_score, precision_recall_curve, roc_curve
 
 from kernsemble._typing import Array, FloatArray
-from kernsemble.inspection.outcomes import Outcomes
+from kernsemble.inspection.predictions import Predictions
 from kernsemble.inspection.scores import wilson
 
-MOST_POINTS = 200
-MOST_CLASSES = 8
+MAX_POINTS = 200
+MAX_CLASSES = 8
 N_BINS = 10
 
 
-class Curve(NamedTuple):
+class AreaCurve(NamedTuple):
     """A curve of one class against the rest, and the area below it."""
 
     name: str
@@ -36,48 +36,50 @@ class CalibrationCurve(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Curves:
+class ClassifierCurves:
     """The curves of a classifier, and what share of rows each class has."""
 
-    roc: list[Curve]
-    precision_recall: list[Curve]
+    roc: list[AreaCurve]
+    precision_recall: list[AreaCurve]
     calibration: list[CalibrationCurve]
     base_rates: dict[str, float]
     left_out: int  # classes
 
 
-def curves(outcomes: Outcomes) -> Curves | None:
+def classifier_curves(predictions: Predictions) -> ClassifierCurves | None:
     """Return the curves of two classes, or of each of several against the rest; None if none."""
-    classes, y = outcomes.classes, outcomes.y
-    if classes is None or outcomes.values is None or not outcomes.has_every_class:
+    classes, y = predictions.classes, predictions.y
+    if classes is None or predictions.values is None or not predictions.has_every_class:
         return None
     counts = np.array([(y == each).sum() for each in classes])
     if len(classes) == 2:
         codes = [1]
     else:
-        codes = sorted(np.argsort(-counts, kind="stable")[:MOST_CLASSES].tolist())
-    found = Curves([], [], [], {}, len(classes) - len(codes) if len(classes) > 2 else 0)
+        codes = sorted(np.argsort(-counts, kind="stable")[:MAX_CLASSES].tolist())
+    found = ClassifierCurves([], [], [], {}, len(classes) - len(codes) if len(classes) > 2 else 0)
     for code in codes:
-        name, is_class, value = str(classes[code]), y == classes[code], outcomes.values[:, code]
+        name, is_class, value = str(classes[code]), y == classes[code], predictions.values[:, code]
         found.roc.append(roc(name, is_class, value))
         found.precision_recall.append(precision_recall(name, is_class, value))
         found.base_rates[name] = float(is_class.mean())
-        if outcomes.probabilities is not None:
-            found.calibration.append(calibration(name, is_class, outcomes.probabilities[:, code]))
+        if predictions.probabilities is not None:
+            found.calibration.append(
+                calibration(name, is_class, predictions.probabilities[:, code])
+            )
     return found
 
 
-def roc(name: str, is_class: Array, value: FloatArray) -> Curve:
+def roc(name: str, is_class: Array, value: FloatArray) -> AreaCurve:
     """Return the share of rightly found rows against that of false alarms."""
     false_alarms, found, _ = roc_curve(is_class, value)
-    return Curve(name, *_thinned(false_alarms, found), float(auc(false_alarms, found)))
+    return AreaCurve(name, *_thinned(false_alarms, found), float(auc(false_alarms, found)))
 
 
-def precision_recall(name: str, is_class: Array, value: FloatArray) -> Curve:
+def precision_recall(name: str, is_class: Array, value: FloatArray) -> AreaCurve:
     """Return precision against recall, and the average precision."""
     precision, recall, _ = precision_recall_curve(is_class, value)
     area = float(average_precision_score(is_class, value))
-    return Curve(name, *_thinned(recall[::-1], precision[::-1]), area)
+    return AreaCurve(name, *_thinned(recall[::-1], precision[::-1]), area)
 
 
 def calibration(name: str, is_class: Array, probability: FloatArray) -> CalibrationCurve:
@@ -98,5 +100,5 @@ def calibration(name: str, is_class: Array, probability: FloatArray) -> Calibrat
 
 
 def _thinned(x: FloatArray, y: FloatArray) -> tuple[list[float], list[float]]:
-    kept = np.unique(np.linspace(0, len(x) - 1, min(len(x), MOST_POINTS)).astype(int))
+    kept = np.unique(np.linspace(0, len(x) - 1, min(len(x), MAX_POINTS)).astype(int))
     return x[kept].tolist(), y[kept].tolist()

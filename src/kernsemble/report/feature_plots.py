@@ -7,15 +7,15 @@ import numpy as np
 
 from kernsemble._typing import FloatArray
 from kernsemble.inspection import Explanation, Shape, StumpDensity
-from kernsemble.report.data import category_name
+from kernsemble.report.data_summary import category_name
 
-MOST_KNOTS = 120
-MOST_CATEGORIES = 30
+MAX_KNOTS = 120
+MAX_CATEGORIES = 30
 N_BINS = 30
 
 
 @dataclass(frozen=True, eq=False)
-class FeaturePicture:
+class FeaturePlot:
     """A feature of a machine.
 
     Attributes
@@ -53,14 +53,14 @@ class FeaturePicture:
     counts: list[int] = field(default_factory=list)
 
 
-def feature_picture(
+def feature_plot(
     name: str,
     shape: Shape,
     densities: list[StumpDensity],
     values: FloatArray,
     known: tuple[Any, ...] | None,
     points: tuple[FloatArray, FloatArray] | None,
-) -> FeaturePicture:
+) -> FeaturePlot:
     """Return what there is to draw of a feature.
 
     `values` are those of the data, `known` its categories, `points` values and contributions of
@@ -74,7 +74,7 @@ def feature_picture(
     has_missing = is_drawn and len(present) < len(values) and np.isfinite(shape.missing)
     edges, counts = histogram(present)
     at, contributions = ([], []) if points is None else _finite(*points)
-    return FeaturePicture(
+    return FeaturePlot(
         name,
         None,
         x,
@@ -128,7 +128,7 @@ def density_steps(density: StumpDensity) -> tuple[list[float], list[float]]:
     measure, weight = density.measure[wide], density.weight[wide]
     if len(lower) == 0:
         return [], []
-    starts = np.unique(np.linspace(0, len(lower), min(len(lower), MOST_KNOTS) + 1).astype(int))
+    starts = np.unique(np.linspace(0, len(lower), min(len(lower), MAX_KNOTS) + 1).astype(int))
     first, last = starts[:-1], starts[1:] - 1
     height = np.add.reduceat(weight, first) / np.add.reduceat(measure, first)
     x = np.column_stack([lower[first], upper[last]]).ravel()
@@ -139,7 +139,7 @@ def _heaviest(density: StumpDensity) -> tuple[list[float], list[float]]:
     """Return the single thresholds with the largest weights, in order."""
     single = np.flatnonzero((density.upper == density.lower) & np.isfinite(density.lower))
     order = np.argsort(-np.abs(density.weight[single]), kind="stable")
-    kept = np.sort(single[order[:MOST_KNOTS]])
+    kept = np.sort(single[order[:MAX_KNOTS]])
     return density.lower[kept].tolist(), density.weight[kept].tolist()
 
 
@@ -150,13 +150,13 @@ def _of_categories(
     known: tuple[Any, ...],
     points: tuple[FloatArray, FloatArray] | None,
     is_drawn: bool,
-) -> FeaturePicture:
+) -> FeaturePlot:
     counts = np.array([(values == place).sum() for place in range(len(known))])
-    drawn = np.argsort(-counts, kind="stable")[:MOST_CATEGORIES]
+    drawn = np.argsort(-counts, kind="stable")[:MAX_CATEGORIES]
     at, contributions = ([], []) if points is None else _finite(*points)
     rank = {float(place): k for k, place in enumerate(drawn)}
     pairs = [(float(rank[v]), phi) for v, phi in zip(at, contributions, strict=True) if v in rank]
-    return FeaturePicture(
+    return FeaturePlot(
         name,
         [category_name(known, place) for place in drawn],
         list(map(float, range(len(drawn)))) if is_drawn else [],
@@ -179,6 +179,6 @@ def _finite(x: FloatArray, y: FloatArray) -> tuple[list[float], list[float]]:
 
 
 def _thinned(x: FloatArray) -> FloatArray:
-    if len(x) <= MOST_KNOTS:
+    if len(x) <= MAX_KNOTS:
         return x
-    return x[np.unique(np.linspace(0, len(x) - 1, MOST_KNOTS).astype(int))]
+    return x[np.unique(np.linspace(0, len(x) - 1, MAX_KNOTS).astype(int))]

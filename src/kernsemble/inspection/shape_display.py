@@ -8,14 +8,14 @@ from numpy.typing import ArrayLike
 
 from kernsemble._axes import NEGATIVE, NEUTRAL, POSITIVE, one_axes, several_axes
 from kernsemble._typing import FloatArray
-from kernsemble.inspection.functions import Shape, StumpDensity
-from kernsemble.inspection.hypotheses import HypothesisWeights
-from kernsemble.inspection.models import VotingModel
-from kernsemble.inspection.view import EnsembleView
+from kernsemble.inspection.ensemble_view import EnsembleView
+from kernsemble.inspection.fitted_models import VotingModel
+from kernsemble.inspection.hypothesis_weights import HypothesisWeights
+from kernsemble.inspection.shape_functions import Shape, StumpDensity
 
-MOST_PANELS = 6  # unless features are named
-MOST_MARKS = 500  # of a rug
-MOST_BARS = 15
+MAX_PANELS = 6  # unless features are named
+MAX_MARKS = 500  # of a rug
+MAX_BARS = 15
 
 
 class ShapeDisplay:
@@ -90,8 +90,8 @@ class ShapeDisplay:
         -------
         ShapeDisplay
         """
-        view = EnsembleView.of(estimator, X, machine)
-        if not view.pieces.additive:
+        view = EnsembleView.from_estimator(estimator, X, machine)
+        if not view.decomposition.additive:
             raise ValueError(
                 f"the machine {view.label!r} is no sum over features ({view.interactions[0]}): ask "
                 "for its contributions, EnsembleView.explain or ContributionDisplay"
@@ -127,7 +127,7 @@ def _draw_function(panel: Any, shape: Shape, values: FloatArray) -> Any:
     (first, last) = shape(beyond)
     y = np.concatenate([[first], y, [last]])
     (line,) = panel.plot(x, y, color=POSITIVE)
-    marks = values[:: max(len(values) // MOST_MARKS, 1)]
+    marks = values[:: max(len(values) // MAX_MARKS, 1)]
     if len(marks) > 0:
         across = panel.get_xaxis_transform()
         panel.vlines(marks, 0.0, 0.03, transform=across, color=NEUTRAL, linewidth=0.5, alpha=0.5)
@@ -210,7 +210,7 @@ class EnsembleDisplay:
         -------
         EnsembleDisplay
         """
-        view = EnsembleView.of(estimator, None, machine)
+        view = EnsembleView.from_estimator(estimator, None, machine)
         if any(view.densities.values()):
             names = [name for name in _chosen(view, features) if view.densities[name]]
             return cls({name: view.densities[name] for name in names}).plot(ax)
@@ -253,7 +253,7 @@ def _draw_density(panel: Any, density: StumpDensity) -> Any:
 
 
 def _draw_weights(panel: Any, hypotheses: HypothesisWeights) -> Any:
-    places = np.arange(min(len(hypotheses.weights), MOST_BARS))
+    places = np.arange(min(len(hypotheses.weights), MAX_BARS))
     bars = panel.barh(places, hypotheses.weights[: len(places)], color=POSITIVE)
     panel.set_yticks(places, hypotheses.texts[: len(places)])
     panel.invert_yaxis()
@@ -266,7 +266,7 @@ def _chosen(view: EnsembleView, features: Sequence[str | int] | None) -> list[st
     if features is not None:
         return [view.feature_name(feature) for feature in features]
     sizes = np.zeros(len(view.feature_names))
-    for piece in view.pieces.additive:
+    for piece in view.decomposition.additive:
         sizes[piece.column] += piece.size
-    largest = np.argsort(-sizes, kind="stable")[:MOST_PANELS]
+    largest = np.argsort(-sizes, kind="stable")[:MAX_PANELS]
     return [view.feature_names[d] for d in largest if sizes[d] > 0.0] or view.feature_names[:1]

@@ -8,9 +8,9 @@ from numpy.typing import ArrayLike
 
 from kernsemble._arguments import check_count
 from kernsemble._axes import NEGATIVE, NEUTRAL, POSITIVE, one_axes
+from kernsemble.inspection.ensemble_view import EnsembleView
 from kernsemble.inspection.explanation import Explanation
 from kernsemble.inspection.margins import Margins
-from kernsemble.inspection.view import EnsembleView
 
 
 class ContributionDisplay:
@@ -94,7 +94,7 @@ class ContributionDisplay:
         -------
         ContributionDisplay
         """
-        view = EnsembleView.of(estimator, X, machine)
+        view = EnsembleView.from_estimator(estimator, X, machine)
         explanation = view.explain(_only(X, row), **settings)
         return cls(explanation, 0, max_features, view.label).plot(ax)
 
@@ -187,7 +187,7 @@ class MarginDisplay:
         -------
         MarginDisplay
         """
-        margins = EnsembleView.of(estimator, None, machine).margins(X, y)
+        margins = EnsembleView.from_estimator(estimator, None, machine).margins(X, y)
         line = type(estimator).__name__ if name is None else name
         return cls({line: margins}, normalised).plot(ax)
 

@@ -10,24 +10,29 @@ from numpy.typing import ArrayLike
 from kernsemble._arguments import check_count
 from kernsemble._typing import FloatArray
 from kernsemble.inspection.averaged_stumps import AveragedStumps
+from kernsemble.inspection.dataframes import stacked
+from kernsemble.inspection.decomposition import Decomposition
 from kernsemble.inspection.explanation import (
     Explanation,
     Method,
     interaction_contributions,
     joined,
 )
-from kernsemble.inspection.frames import stacked
-from kernsemble.inspection.functions import Shape, StumpDensity
-from kernsemble.inspection.hypotheses import HypothesisWeights, hypothesis_weights
-from kernsemble.inspection.importances import Importances
+from kernsemble.inspection.feature_importance import Importances
+from kernsemble.inspection.fitted_models import (
+    FittedModel,
+    SupportVectorModel,
+    VotingModel,
+    as_fitted_model,
+)
+from kernsemble.inspection.hypothesis_weights import HypothesisWeights, hypothesis_weights
 from kernsemble.inspection.margins import Margins
-from kernsemble.inspection.models import Model, SupportVectorModel, VotingModel, as_model
 from kernsemble.inspection.perceptron_density import (
     PerceptronDensity,
     density_along,
     density_of_slice,
 )
-from kernsemble.inspection.pieces import Pieces
+from kernsemble.inspection.shape_functions import Shape, StumpDensity
 
 ROWS_FOR_IMPORTANCE = 100
 
@@ -63,7 +68,7 @@ class EnsembleView:
     >>> from kernsemble.svm import InfiniteEnsembleClassifier
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     >>> model = InfiniteEnsembleClassifier().fit(X, y)
-    >>> view = EnsembleView.of(model, X)
+    >>> view = EnsembleView.from_estimator(model, X)
     >>> view.importances().to_frame().head(3).round(3)
                    share
     worst texture  0.116
@@ -77,14 +82,16 @@ class EnsembleView:
     True
     """
 
-    model: Model
+    model: FittedModel
     machine: int
-    pieces: Pieces
+    decomposition: Decomposition
     background: FloatArray | None
     centred_on: str
 
     @classmethod
-    def of(cls, model: Any, X: ArrayLike | None = None, machine: int | str | None = None) -> Self:
+    def from_estimator(
+        cls, model: Any, X: ArrayLike | None = None, machine: int | str | None = None
+    ) -> Self:
         """Return the view of a machine of a fitted model.
 
         Parameters
@@ -102,22 +109,22 @@ class EnsembleView:
         -------
         EnsembleView
         """
-        read = as_model(model)
+        read = as_fitted_model(model)
         return cls._of_machine(read, X, _place(read, machine))
 
     @classmethod
     def each(cls, model: Any, X: ArrayLike | None = None) -> dict[str, Self]:
         """Return the views of all machines of a fitted model, by label."""
-        read = as_model(model)
+        read = as_fitted_model(model)
         return {label: cls._of_machine(read, X, k) for k, label in enumerate(read.labels)}
 
     @classmethod
-    def _of_machine(cls, read: Model, X: ArrayLike | None, machine: int) -> Self:
+    def _of_machine(cls, read: FittedModel, X: ArrayLike | None, machine: int) -> Self:
         if X is not None:
-            return cls(read, machine, read.pieces(machine), read.read(X), "the rows given")
+            return cls(read, machine, read.decompose(machine), read.read(X), "the rows given")
         kept, name = read.training_rows
         rows = None if kept is None or kept.shape[0] == 0 else read.dense(kept)
-        return cls(read, machine, read.pieces(machine), rows, name)
+        return cls(read, machine, read.decompose(machine), rows, name)
 
     @property
     def label(self) -> str:
@@ -136,7 +143,7 @@ class EnsembleView:
 
     def feature_name(self, feature: str | int) -> str:
         """Return the name of a feature that is given by name or by place."""
-        return self.feature_names[self.model.place_of(feature)]
+        return self.feature_names[self.model.feature_index(feature)]
 
     def shape(self, feature: str | int) -> Shape:
         """Return the centred shape function of a feature."""
@@ -145,29 +152,29 @@ class EnsembleView:
     @property
     def is_additive(self) -> bool:
         """Whether the machine is a sum of functions of one feature each."""
-        return not self.pieces.interactions
+        return not self.decomposition.interactions
 
     @property
     def interactions(self) -> list[str]:
         """What of the machine is a function of several features together."""
-        return [each.name for each in self.pieces.interactions]
+        return [each.name for each in self.decomposition.interactions]
 
     # -- functions of features
 
     @cached_property
     def _means(self) -> list[float]:
-        return [piece.mean(self.background) for piece in self.pieces.additive]
+        return [piece.mean(self.background) for piece in self.decomposition.additive]
 
     @property
     def intercept(self) -> float:
         """What is left when every shape function has mean zero; without interactions."""
-        return self.pieces.intercept + sum(self._means)
+        return self.decomposition.intercept + sum(self._means)
 
     @cached_property
     def shapes(self) -> dict[str, Shape]:
         """The centred shape function of each feature, without interactions."""
         found: dict[int, list[Shape]] = {}
-        for piece, mean in zip(self.pieces.additive, self._means, strict=True):
+        for piece, mean in zip(self.decomposition.additive, self._means, strict=True):
             found.setdefault(piece.column, []).append(piece.shape.shifted(-mean))
         return {
             name: Shape.total(found[d]) if d in found else Shape(missing=0.0)
@@ -178,7 +185,7 @@ class EnsembleView:
     def densities(self) -> dict[str, list[StumpDensity]]:
         """The densities of the stumps of each feature, one for each kernel of stumps on it."""
         found: dict[str, list[StumpDensity]] = {name: [] for name in self.feature_names}
-        for piece in self.pieces.additive:
+        for piece in self.decomposition.additive:
             if piece.density is not None:
                 found[self.feature_names[piece.column]].append(piece.density)
         return found
@@ -201,19 +208,23 @@ class EnsembleView:
 
     def averaged_stumps(self) -> AveragedStumps:
         """Return the finitely many averaged stumps that the machine is (Theorem 8)."""
-        if not self.pieces.additive or any(each.density is None for each in self.pieces.additive):
+        if not self.decomposition.additive or any(
+            each.density is None for each in self.decomposition.additive
+        ):
             raise ValueError(
                 f"the machine {self.label!r} is not made of stumps alone: averaged stumps are for "
                 "Stump(), MiddleStump() and boosted stumps"
             )
-        parts = [(each.column, each.density) for each in self.pieces.additive if each.density]
+        parts = [
+            (each.column, each.density) for each in self.decomposition.additive if each.density
+        ]
         return AveragedStumps(
             np.concatenate([np.full(len(part.lower), column) for column, part in parts]),
             np.concatenate([part.lower for _, part in parts]),
             np.concatenate([part.upper for _, part in parts]),
             np.concatenate([0.5 * np.sqrt(part.measure) for _, part in parts]),
             np.concatenate([part.weight for _, part in parts]),
-            self.pieces.intercept,
+            self.decomposition.intercept,
         )
 
     def perceptron_density(self, direction: ArrayLike | int) -> PerceptronDensity:
@@ -262,7 +273,7 @@ class EnsembleView:
         """
         if self.is_additive:
             sizes = np.zeros(len(self.feature_names))
-            for piece in self.pieces.additive:
+            for piece in self.decomposition.additive:
                 sizes[piece.column] += piece.size
             method = self.model.importance
         else:
@@ -322,12 +333,12 @@ class EnsembleView:
             [shape(rows[:, d]) for d, shape in enumerate(self.shapes.values())]
         )
         intercept, squares = self.intercept, np.zeros_like(contributions)
-        methods = ["exact, additive"] if self.pieces.additive or self.is_additive else []
-        if self.pieces.interactions:
+        methods = ["exact, additive"] if self.decomposition.additive or self.is_additive else []
+        if self.decomposition.interactions:
             check_count("n_background", n_background)
             background = _drawn(self._known_background(), n_background, random_state)
             rng = np.random.default_rng(random_state)
-            for each in self.pieces.interactions:
+            for each in self.decomposition.interactions:
                 found, how = interaction_contributions(
                     each, rows, background, method, n_permutations, rng
                 )
@@ -349,7 +360,7 @@ class EnsembleView:
         if self.background is None:
             raise ValueError(
                 f"{type(self.model.fitted).__name__} keeps no training rows to tell contributions "
-                "against: give some, EnsembleView.of(model, X)"
+                "against: give some, EnsembleView.from_estimator(model, X)"
             )
         return self.background
 
@@ -359,11 +370,11 @@ class EnsembleView:
         Rows that a machine for a pair of classes does not know are left out. Of a boosted
         ensemble it is the vote for the class of the row, less that for any other class.
         """
-        norm, name = self.model.norm(self.pieces)
+        norm, name = self.model.norm(self.decomposition)
         return Margins(self.model.margins(X, y, self.machine), norm, name)
 
 
-def _place(model: Model, machine: int | str | None) -> int:
+def _place(model: FittedModel, machine: int | str | None) -> int:
     labels = model.labels
     if machine is None and len(labels) == 1:
         return 0

@@ -11,8 +11,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kernsemble._typing import FloatArray, IntArray
-from kernsemble.inspection.functions import Shape, StumpDensity
-from kernsemble.inspection.pieces import Interaction, Piece, Pieces, ProductForm
+from kernsemble.inspection.decomposition import (
+    AdditiveTerm,
+    Decomposition,
+    Interaction,
+    ProductForm,
+)
+from kernsemble.inspection.shape_functions import Shape, StumpDensity
 from kernsemble.kernels import (
     Category,
     DecisionTree,
@@ -35,7 +40,7 @@ SLICED = (Stump, MiddleStump, Category)
 ROUNDING = 1e-12  # of the measure of a column
 
 
-class Expansion(NamedTuple):
+class SupportVectors(NamedTuple):
     """The support vectors of one machine, with their coefficients, and how they are scaled."""
 
     scaling: FeatureScaling
@@ -67,11 +72,13 @@ class Expansion(NamedTuple):
         )
 
 
-def pieces_of_expansion(kernel: Kernel, intercept: float, expansion: Expansion) -> Pieces:
+def decompose_expansion(
+    kernel: Kernel, intercept: float, expansion: SupportVectors
+) -> Decomposition:
     """Return what an expansion of a bound kernel is the sum of."""
     if len(expansion.beta) == 0:
-        return Pieces(intercept, [], [])
-    additive: list[Piece] = []
+        return Decomposition(intercept, [], [])
+    additive: list[AdditiveTerm] = []
     interactions: list[Interaction] = []
     constant_norm = 0.0
     for term in terms(kernel):
@@ -90,7 +97,7 @@ def pieces_of_expansion(kernel: Kernel, intercept: float, expansion: Expansion) 
             additive += _of_line(factor, columns, expansion)
         else:
             interactions.append(_interaction(term, expansion))
-    return Pieces(intercept, additive, interactions, constant_norm)
+    return Decomposition(intercept, additive, interactions, constant_norm)
 
 
 def unwrapped(kernel: Kernel) -> tuple[float, Kernel]:
@@ -137,18 +144,18 @@ def _constants(slices: Slices, total: float) -> tuple[float, float]:
     return offset, total**2 * (slices.constant - measure - halves)
 
 
-def _of_slices(slices: Slices, expansion: Expansion) -> Iterator[Piece]:
+def _of_slices(slices: Slices, expansion: SupportVectors) -> Iterator[AdditiveTerm]:
     for part in slices.ordered:
         assert isinstance(part, Coordinates)
         of = _of_middle_stumps if isinstance(part.simple, MiddleStump) else _of_stumps
         for k, column in enumerate(part.columns.tolist()):
             density = of(part, k, column, expansion)
-            yield Piece(column, density.shape(), density, density.squared_norm)
+            yield AdditiveTerm(column, density.shape(), density, density.squared_norm)
     for categories in slices.unordered:
         yield from _of_categories(categories, expansion)
 
 
-def _of_stumps(part: Coordinates, k: int, column: int, expansion: Expansion) -> StumpDensity:
+def _of_stumps(part: Coordinates, k: int, column: int, expansion: SupportVectors) -> StumpDensity:
     stumps, total = part.simple.hypotheses, expansion.total
     edges = expansion.edges(column, stumps.knots[k])
     position = part.position(k, expansion.scaled(column, edges))
@@ -168,7 +175,7 @@ def _with_ends(
     """Return the density between edges, and of thresholds that no row can reach."""
     rest = np.array([position[0] - ends[0], ends[1] - position[-1]])
     rest[rest <= ROUNDING * (ends[1] - ends[0])] = 0.0
-    return StumpDensity.of(
+    return StumpDensity.from_intervals(
         np.concatenate([[-np.inf], edges[:-1], [np.inf]]),
         np.concatenate([[-np.inf], edges[1:], [np.inf]]),
         np.concatenate([rest[:1], np.diff(position), rest[1:]]),
@@ -176,17 +183,21 @@ def _with_ends(
     )
 
 
-def _of_middle_stumps(part: Coordinates, k: int, column: int, expansion: Expansion) -> StumpDensity:
+def _of_middle_stumps(
+    part: Coordinates, k: int, column: int, expansion: SupportVectors
+) -> StumpDensity:
     stumps = part.simple.hypotheses
     scaled = stumps.thresholds[k]
     thresholds = expansion.scaling.restored(column, scaled)
     rank = np.searchsorted(scaled, expansion.scaled(column, expansion.support[:, column]))
     below = np.cumsum(np.bincount(rank, expansion.beta, len(scaled) + 1))
     density = expansion.total - below[:-1] - 0.5 * expansion.total
-    return StumpDensity.of(thresholds, thresholds, np.full(len(scaled), part.factor), density)
+    return StumpDensity.from_intervals(
+        thresholds, thresholds, np.full(len(scaled), part.factor), density
+    )
 
 
-def _of_categories(part: Categories, expansion: Expansion) -> Iterator[Piece]:
+def _of_categories(part: Categories, expansion: SupportVectors) -> Iterator[AdditiveTerm]:
     codes = part.codes(expansion.scaling.transform(expansion.support))
     known = part.simple.hypotheses.categories
     total = expansion.total
@@ -198,7 +209,7 @@ def _of_categories(part: Categories, expansion: Expansion) -> Iterator[Piece]:
         size = 0.25 * part.factor * float(((2.0 * sums - total) ** 2).sum())
         labels = _named(expansion.labels[column], atoms)
         shape = Shape(atoms=atoms, heights=heights, other=-0.5 * part.factor * total, labels=labels)
-        yield Piece(column, shape, None, size)
+        yield AdditiveTerm(column, shape, None, size)
 
 
 def _named(labels: tuple[Any, ...] | None, atoms: FloatArray) -> tuple[Any, ...] | None:
@@ -206,8 +217,8 @@ def _named(labels: tuple[Any, ...] | None, atoms: FloatArray) -> tuple[Any, ...]
 
 
 def _of_intersection(
-    kernel: HistogramIntersection, factor: float, columns: IntArray, expansion: Expansion
-) -> Iterator[Piece]:
+    kernel: HistogramIntersection, factor: float, columns: IntArray, expansion: SupportVectors
+) -> Iterator[AdditiveTerm]:
     assert kernel.origin is not None
     for k, column in enumerate(columns.tolist()):
         origin = kernel.origin[[k]]
@@ -217,10 +228,10 @@ def _of_intersection(
         stumps = _with_ends(
             edges, position, density, (0.0, float(position[-1])), (expansion.total, 0.0)
         )
-        yield Piece(column, stumps.shape(), stumps, stumps.squared_norm)
+        yield AdditiveTerm(column, stumps.shape(), stumps, stumps.squared_norm)
 
 
-def _of_line(factor: float, columns: IntArray, expansion: Expansion) -> Iterator[Piece]:
+def _of_line(factor: float, columns: IntArray, expansion: SupportVectors) -> Iterator[AdditiveTerm]:
     scaled = expansion.scaling.transform(expansion.support)
     for column in columns.tolist():
         w = factor * float(expansion.beta @ scaled[:, column])
@@ -229,10 +240,10 @@ def _of_line(factor: float, columns: IntArray, expansion: Expansion) -> Iterator
         values = w * expansion.scaled(column, knots)
         slope = 0.0 if len(bends) > 0 else float(values[1] - values[0])
         shape = Shape(knots, values, values, slopes=(slope, slope))
-        yield Piece(column, shape, None, w * w / factor)
+        yield AdditiveTerm(column, shape, None, w * w / factor)
 
 
-def _interaction(kernel: Kernel, expansion: Expansion) -> Interaction:
+def _interaction(kernel: Kernel, expansion: SupportVectors) -> Interaction:
     scaling, support, beta = expansion.scaling, expansion.support, expansion.beta[np.newaxis]
 
     def values(rows: FloatArray) -> FloatArray:
@@ -247,7 +258,7 @@ def _interaction(kernel: Kernel, expansion: Expansion) -> Interaction:
     )
 
 
-def _product_form(kernel: Kernel, expansion: Expansion) -> ProductForm | None:
+def _product_form(kernel: Kernel, expansion: SupportVectors) -> ProductForm | None:
     factor, simple = unwrapped(kernel)
     if isinstance(simple, DecisionTree):
         rate, power = simple.gamma, 1

@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from kernsemble.inspection.frames import as_frame
+from kernsemble.inspection.dataframes import as_frame
 
 
 class Importances(NamedTuple):

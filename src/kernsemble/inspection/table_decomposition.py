@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kernsemble._typing import FloatArray
-from kernsemble.inspection.expansions import columns_seen
-from kernsemble.inspection.functions import Shape, StumpDensity
-from kernsemble.inspection.pieces import Interaction, Piece, Pieces
+from kernsemble.inspection.decomposition import AdditiveTerm, Decomposition, Interaction
+from kernsemble.inspection.expansion_decomposition import columns_seen
+from kernsemble.inspection.shape_functions import Shape, StumpDensity
 from kernsemble.kernels import MiddleStump
 from kernsemble.kernels.slice_parts import (
     Categories,
@@ -34,7 +34,7 @@ from kernsemble.svm.shapes import ShapeTables
 Labels = Sequence[tuple[Any, ...] | None]
 
 
-class Table(NamedTuple):
+class ColumnTable(NamedTuple):
     """The function of one slice of one machine at the levels of its column."""
 
     column: int
@@ -56,10 +56,10 @@ class Table(NamedTuple):
         return float((rises**2 / self.loose).sum())
 
 
-def pieces_of_tables(tables: FittedTables, machine: int, labels: Labels) -> Pieces:
+def decompose_tables(tables: FittedTables, machine: int, labels: Labels) -> Decomposition:
     """Return what a machine is the sum of."""
     intercept = float(tables.intercept[machine])
-    additive: list[Piece] = []
+    additive: list[AdditiveTerm] = []
     interactions: list[Interaction] = []
     for block in tables.blocks:
         if isinstance(block, ShapeTables):
@@ -73,7 +73,7 @@ def pieces_of_tables(tables: FittedTables, machine: int, labels: Labels) -> Piec
         else:
             assert isinstance(block, CellTables)
             interactions.append(_of_cells(block, machine))
-    return Pieces(intercept, additive, interactions)
+    return Decomposition(intercept, additive, interactions)
 
 
 def direction_tables(tables: FittedTables) -> list[tuple[Directions, ShapeTables]]:
@@ -102,16 +102,16 @@ def _parts(block: ShapeTables) -> Iterator[tuple[Part, ShapeTables]]:
         yield part, ShapeTables(views, block.levels[span], block.heights[span])
 
 
-def _tables(part: Part, block: ShapeTables, machine: int) -> Iterator[Table]:
+def _tables(part: Part, block: ShapeTables, machine: int) -> Iterator[ColumnTable]:
     measures, weights = block.views.measures(block.levels)
     for k, column in enumerate(part.columns.tolist()):
         heights = block.heights[k][machine]
-        yield Table(column, block.levels[k], heights, measures[k], weights[k])
+        yield ColumnTable(column, block.levels[k], heights, measures[k], weights[k])
 
 
 def _of_columns(
     part: Part, block: ShapeTables, machine: int, labels: Labels
-) -> Iterator[tuple[Piece, float]]:
+) -> Iterator[tuple[AdditiveTerm, float]]:
     """Yield pieces, and what each leaves to the intercept."""
     for k, table in enumerate(_tables(part, block, machine)):
         if isinstance(part, Categories):
@@ -123,33 +123,35 @@ def _of_columns(
             yield _of_numbers(table, isinstance(part.simple, MiddleStump))
 
 
-def _of_numbers(table: Table, is_stepped: bool) -> tuple[Piece, float]:
+def _of_numbers(table: ColumnTable, is_stepped: bool) -> tuple[AdditiveTerm, float]:
     levels, g = table.levels, table.heights
     rises = np.diff(g[: levels.n_ordered])
     lower, upper = (
         (levels.cuts, levels.cuts) if is_stepped else (levels.values[:-1], levels.values[1:])
     )
     with np.errstate(invalid="ignore", divide="ignore"):
-        density = StumpDensity.of(lower, upper, table.measure, 0.5 * rises / table.measure)
+        density = StumpDensity.from_intervals(
+            lower, upper, table.measure, 0.5 * rises / table.measure
+        )
     constant = float(g[0] + density.weight.sum())
     missing = float(g[levels.absent] - constant)
     shape = replace(density.shape(), missing=missing)
     size = density.squared_norm + table.loose_norm
-    return Piece(table.column, shape, density, size, table.mean - constant), constant
+    return AdditiveTerm(table.column, shape, density, size, table.mean - constant), constant
 
 
-def _of_codes(table: Table, labels: tuple[Any, ...] | None) -> Piece:
+def _of_codes(table: ColumnTable, labels: tuple[Any, ...] | None) -> AdditiveTerm:
     heights = table.heights[1:]
     atoms = np.arange(float(len(heights)))
     names = None if labels is None else labels[: len(heights)]
     unknown = float(table.heights[0])
     shape = Shape(atoms=atoms, heights=heights, other=unknown, missing=unknown, labels=names)
-    return Piece(table.column, shape, None, table.loose_norm, table.mean)
+    return AdditiveTerm(table.column, shape, None, table.loose_norm, table.mean)
 
 
 def _of_numbers_as_categories(
-    table: Table, part: Categories, k: int, scaling: FeatureScaling
-) -> Piece:
+    table: ColumnTable, part: Categories, k: int, scaling: FeatureScaling
+) -> AdditiveTerm:
     known = np.asarray(part.simple.hypotheses.categories[k], dtype=np.float64)
     unknown, heights = float(table.heights[0]), table.heights[1:]
     shape = Shape(
@@ -158,7 +160,7 @@ def _of_numbers_as_categories(
         other=unknown,
         missing=float(heights[len(known)]) if len(heights) > len(known) else unknown,
     )
-    return Piece(table.column, shape, None, table.loose_norm, table.mean)
+    return AdditiveTerm(table.column, shape, None, table.loose_norm, table.mean)
 
 
 def _of_directions(part: Part, block: ShapeTables, machine: int) -> Interaction:

@@ -13,7 +13,7 @@ Where: TypeAlias = Literal["test rows", "training rows"]
 
 
 @dataclass(frozen=True, eq=False)
-class Outcomes:
+class Predictions:
     """What a model said of rows.
 
     Attributes
@@ -38,7 +38,7 @@ class Outcomes:
     probabilities: FloatArray | None = None
 
     @classmethod
-    def of(cls, model: Any, X: Any, y: Array, where: Where) -> Self:
+    def from_estimator(cls, model: Any, X: Any, y: Array, where: Where) -> Self:
         """Ask a model."""
         predicted = model.predict(X)
         if not is_classifier(model):

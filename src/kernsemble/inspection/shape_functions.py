@@ -47,7 +47,7 @@ class StumpDensity(Value):
     density: FloatArray
 
     @classmethod
-    def of(
+    def from_intervals(
         cls, lower: FloatArray, upper: FloatArray, measure: FloatArray, density: FloatArray
     ) -> Self:
         """Return the density without the intervals that hold no thresholds."""

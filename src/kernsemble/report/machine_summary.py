@@ -7,16 +7,16 @@ import numpy as np
 
 from kernsemble._typing import FloatArray, IntArray
 from kernsemble.inspection import EnsembleView, Explanation
-from kernsemble.inspection.models import as_model
-from kernsemble.inspection.outcomes import Outcomes
-from kernsemble.report.data import categories_of, category_name
-from kernsemble.report.features import FeaturePicture, feature_picture, points_of
-from kernsemble.report.samples import Sample, rows_at
+from kernsemble.inspection.fitted_models import as_fitted_model
+from kernsemble.inspection.predictions import Predictions
+from kernsemble.report.data_summary import categories_of, category_name
+from kernsemble.report.feature_plots import FeaturePlot, feature_plot, points_of
+from kernsemble.report.row_samples import RowSample, rows_at
 
-MOST_MACHINES = 12
-MOST_PICTURES = 80
-MOST_BARS = 12
-MOST_ROWS = 12
+MAX_MACHINES = 12
+MAX_PICTURES = 80
+MAX_BARS = 12
+MAX_ROWS = 12
 EVALUATIONS = 200_000  # of a machine with interactions, to share these among features
 
 
@@ -55,7 +55,7 @@ class MachineSummary:
         The share of each feature, the largest first.
     importance_method, contribution_method : str
         How these and the contributions were found.
-    features : list of FeaturePicture
+    features : list of FeaturePlot
         The most important features.
     rows : list of ExplainedRow
         The chosen rows.
@@ -67,13 +67,13 @@ class MachineSummary:
     importances: dict[str, float]
     importance_method: str
     contribution_method: str
-    features: list[FeaturePicture]
+    features: list[FeaturePlot]
     rows: list[ExplainedRow]
 
 
 def machine_labels(model: Any) -> list[str]:
     """Return what the machines of a model decide."""
-    return as_model(model).labels
+    return as_fitted_model(model).labels
 
 
 def n_background(n_columns: int, n_machines: int) -> int:
@@ -83,23 +83,23 @@ def n_background(n_columns: int, n_machines: int) -> int:
 
 
 def machine_summaries(
-    model: Any, background: Sample, asked: Sample, outcomes: Outcomes, rows: IntArray
+    model: Any, background: RowSample, asked: RowSample, predictions: Predictions, rows: IntArray
 ) -> list[MachineSummary]:
     """Return what the machines say, at most twelve of them.
 
     Shape functions are centred on `background`, rows are places among those `asked` of.
     """
-    n_machines = min(len(machine_labels(model)), MOST_MACHINES)
+    n_machines = min(len(machine_labels(model)), MAX_MACHINES)
     chosen = rows_at(asked.X, rows)
     return [
-        _machine_summary(model, k, n_machines, background, chosen, _said(asked, outcomes, rows))
+        _machine_summary(model, k, n_machines, background, chosen, _said(asked, predictions, rows))
         for k in range(n_machines)
     ]
 
 
-def _said(asked: Sample, outcomes: Outcomes, rows: IntArray) -> list[tuple[int, str, str]]:
+def _said(asked: RowSample, predictions: Predictions, rows: IntArray) -> list[tuple[int, str, str]]:
     return [
-        (int(asked.places[row]), _text(outcomes.y[row]), _text(outcomes.predicted[row]))
+        (int(asked.places[row]), _text(predictions.y[row]), _text(predictions.predicted[row]))
         for row in rows
     ]
 
@@ -112,11 +112,11 @@ def _machine_summary(
     model: Any,
     machine: int,
     n_machines: int,
-    background: Sample,
+    background: RowSample,
     chosen: Any,
     said: list[tuple[int, str, str]],
 ) -> MachineSummary:
-    view = EnsembleView.of(model, background.X, machine)
+    view = EnsembleView.from_estimator(model, background.X, machine)
     data, n_columns = view.background, len(view.feature_names)
     assert data is not None
     n = n_background(n_columns, n_machines)
@@ -125,7 +125,7 @@ def _machine_summary(
     if not view.is_additive:
         step = max(1, len(background.y) // n)
         some = rows_at(background.X, np.arange(0, len(background.y), step)[:n])
-        view = EnsembleView.of(model, some, machine)
+        view = EnsembleView.from_estimator(model, some, machine)
         explained = view.explain(some, **settings)
     importances = view.importances(**settings)
     explanation = view.explain(chosen, **settings)
@@ -137,20 +137,20 @@ def _machine_summary(
         {name: importances.shares[name] for name in order},
         importances.method,
         explanation.method,
-        _pictures(view, order[: max(1, MOST_PICTURES // n_machines)], data, explained),
+        _pictures(view, order[: max(1, MAX_PICTURES // n_machines)], data, explained),
         [_explained_row(model, explanation, k, each) for k, each in enumerate(said)],
     )
 
 
 def _pictures(
     view: EnsembleView, names: list[str], data: FloatArray, explained: Explanation | None
-) -> list[FeaturePicture]:
+) -> list[FeaturePlot]:
     known, found = categories_of(view.model.fitted), []
     for name in names:
         d = view.feature_names.index(name)
         points = None if explained is None else points_of(explained, d)
         found.append(
-            feature_picture(
+            feature_plot(
                 name,
                 view.shapes[name],
                 view.densities[name],
@@ -167,7 +167,7 @@ def _explained_row(
 ) -> ExplainedRow:
     known, mine = categories_of(model), explanation.contributions[k]
     order = np.argsort(-np.abs(mine), kind="stable")
-    shown, others = order[:MOST_BARS], order[MOST_BARS:]
+    shown, others = order[:MAX_BARS], order[MAX_BARS:]
     return ExplainedRow(
         *said,
         float(explanation.values[k]),
@@ -191,22 +191,22 @@ def _value_text(value: float, known: tuple[Any, ...] | None) -> str:
     return "missing" if np.isnan(value) else f"{value:.5g}"
 
 
-def telling_rows(outcomes: Outcomes) -> IntArray:
+def notable_rows(predictions: Predictions) -> IntArray:
     """Return rows worth a look: the surest, the closest call and the worst errors.
 
     Of numbers the smallest, middle and largest predictions, and the largest residuals.
     """
-    margins = outcomes.margins
-    if outcomes.classes is None:
-        order = np.argsort(outcomes.predicted, kind="stable")
-        residuals = np.argsort(-np.abs(outcomes.y - outcomes.predicted), kind="stable")
+    margins = predictions.margins
+    if predictions.classes is None:
+        order = np.argsort(predictions.predicted, kind="stable")
+        residuals = np.argsort(-np.abs(predictions.y - predictions.predicted), kind="stable")
         found = [order[0], order[len(order) // 2], order[-1], *residuals[:2]]
     elif margins is None:
-        found = list(range(min(len(outcomes.y), 4)))
+        found = list(range(min(len(predictions.y), 4)))
     else:
         found = [
-            np.flatnonzero(outcomes.y == each)[margins[outcomes.y == each].argmax()]
-            for each in np.unique(outcomes.y)[:4]
+            np.flatnonzero(predictions.y == each)[margins[predictions.y == each].argmax()]
+            for each in np.unique(predictions.y)[:4]
         ]
         found += [np.abs(margins).argmin(), *np.argsort(margins, kind="stable")[:2]]
     return np.array(list(dict.fromkeys(map(int, found))), dtype=np.intp)

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from kernsemble._typing import FloatArray
-from kernsemble.report.samples import Sample
+from kernsemble.report.row_samples import RowSample
 
 SHOWN_CATEGORIES = 3
 
@@ -62,7 +62,7 @@ def categories_of(model: Any) -> tuple[tuple[Any, ...] | None, ...]:
 
 
 def data_summary(
-    model: Any, y: Any, sample: Sample, rows: FloatArray, names: list[str]
+    model: Any, y: Any, sample: RowSample, rows: FloatArray, names: list[str]
 ) -> DataSummary:
     """Return what training rows are, from a sample of them as the model reads it."""
     columns = [

@@ -8,7 +8,7 @@ from sklearn.base import is_classifier
 from kernsemble._typing import FloatArray
 from kernsemble.inspection.scores import Score, fold_score
 
-MOST_LINES = 8
+MAX_LINES = 8
 
 
 class SelectionLine(NamedTuple):
@@ -82,10 +82,10 @@ def selection_curve(model: Any) -> SelectionCurve | None:
         parameter,
         "error" if is_error else measure,
         is_error,
-        lines[:MOST_LINES],
+        lines[:MAX_LINES],
         (float(params[best][parameter]), float(means[best])),
         n_folds,
-        max(0, len(lines) - MOST_LINES),
+        max(0, len(lines) - MAX_LINES),
     )
 
 

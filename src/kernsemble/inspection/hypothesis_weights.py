@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kernsemble._typing import FloatArray
-from kernsemble.inspection.frames import as_frame
+from kernsemble.inspection.dataframes import as_frame
 from kernsemble.learners import C45Tree, DecisionStump, RCDPerceptron
 
 TERMS_SHOWN = 3  # of a perceptron

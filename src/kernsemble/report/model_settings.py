@@ -13,7 +13,7 @@ LONGEST = 300  # characters of a setting
 
 
 @dataclass(frozen=True, eq=False)
-class Settings:
+class ModelSettings:
     """The settings of a model, what it learned of itself, versions, and code to use it."""
 
     parameters: dict[str, str]
@@ -22,10 +22,10 @@ class Settings:
     code: str
 
 
-def settings_of(model: Any) -> Settings:
+def model_settings(model: Any) -> ModelSettings:
     """Return what is needed to make a fitted model again."""
     parameters = {name: _short(value) for name, value in model.get_params(deep=False).items()}
-    return Settings(parameters, _learned(model), _versions(), _code(model))
+    return ModelSettings(parameters, _learned(model), _versions(), _code(model))
 
 
 def _short(value: Any) -> str:
