@@ -95,7 +95,7 @@ def assert_view_is_the_machine(model, X, Z, tol=1e-9):
         together = found.intercept + found.contributions.sum(axis=1)
         assert_allclose(together, expected[:, machine], atol=tol * scale)
         assert_allclose(found.values, expected[:, machine], rtol=0, atol=0)
-        rows = view.model.read(Z)
+        rows = view.model.encode(Z)
         shapes = sum(view.shape(d)(rows[:, d]) for d in range(rows.shape[1]))
         assert_allclose(view.intercept + shapes, expected[:, machine], atol=tol * scale)
         assert sum(view.importances().shares.values()) == pytest.approx(1.0)

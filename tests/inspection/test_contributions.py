@@ -165,7 +165,7 @@ def test_many_columns_are_sampled_and_refused_exactly():
     view = EnsembleView.from_estimator(InfiniteEnsembleClassifier(Perceptron()).fit(X, y), X)
     found = view.explain(X[:1], n_background=10, n_permutations=20)
     assert "random orders against 10 background rows" in found.method
-    with pytest.raises(ValueError, match="sees 17 columns"):
+    with pytest.raises(ValueError, match="depends on 17 columns"):
         view.explain(X[:1], method="exact")
     shares = view.importances(n_background=5, n_permutations=10)
     assert sum(shares.shares.values()) == pytest.approx(1.0)

@@ -135,7 +135,7 @@ def test_bars_are_weights_of_other_hypotheses():
 
 def test_what_has_no_stumps_is_not_drawn():
     model = InfiniteEnsembleClassifier(Perceptron()).fit(X, y)
-    with pytest.raises(ValueError, match="no sum over features"):
+    with pytest.raises(ValueError, match="not a sum over features"):
         ShapeDisplay.from_estimator(model, X)
     with pytest.raises(ValueError, match="has no stumps"):
         EnsembleDisplay.from_estimator(model)
@@ -232,13 +232,13 @@ def test_surfaces_of_regressors():
 
 def test_planes_are_asked_for_by_two_features_of_numbers():
     model = InfiniteEnsembleClassifier().fit(X, y)
-    with pytest.raises(ValueError, match="two different ones"):
+    with pytest.raises(ValueError, match="two different features"):
         DecisionBoundaryDisplay.from_estimator(model, X, y, features=(1, 1))
     with pytest.raises(ValueError, match="feature 4"):
         DecisionBoundaryDisplay.from_estimator(model, X, y, features=(1, 4))
     table = pd.DataFrame({"a": X[:, 0], "b": np.where(X[:, 1] > 0.0, "u", "v")})
     model = InfiniteEnsembleClassifier().fit(table, y)
-    with pytest.raises(ValueError, match="drawn of numbers"):
+    with pytest.raises(ValueError, match="contains categories or missing values"):
         DecisionBoundaryDisplay.from_estimator(model, table, y)
 
 

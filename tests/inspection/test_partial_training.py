@@ -80,7 +80,7 @@ def test_rivals_have_the_kernel_of_the_ensemble(comparison):
 def test_other_kernels_have_no_rival(comparison):
     _, train, test = comparison
     for settings in ({"kernel": "stump"}, {"scaling": "range"}):
-        with pytest.raises(ValueError, match="NuSVC compares with a Gaussian"):
+        with pytest.raises(ValueError, match="NuSVC needs a Gaussian kernel"):
             NuComparison.from_data(*train, *test, machine=MultiplicativeSVC(**settings), nus=[])
 
 

@@ -150,7 +150,7 @@ def test_averaged_stumps_are_refused_where_there_are_others():
     X, y = rows()
     for kernel in (Perceptron(), Stump() + Category().on(0)):
         view = EnsembleView.from_estimator(InfiniteEnsembleClassifier(kernel).fit(X, y))
-        with pytest.raises(ValueError, match="not made of stumps alone"):
+        with pytest.raises(ValueError, match="does not consist of stumps only"):
             view.averaged_stumps()
 
 
@@ -207,7 +207,7 @@ def test_perceptron_densities_ask_for_a_machine_of_perceptrons():
         EnsembleView.from_estimator(exact).perceptron_density([1.0, 0.0])
     with pytest.raises(ValueError, match="give 3 numbers"):
         EnsembleView.from_estimator(exact).perceptron_density([0.0, 0.0, 0.0])
-    with pytest.raises(ValueError, match="sum of 0 kernels of perceptrons"):
+    with pytest.raises(ValueError, match="has 0 perceptron terms"):
         EnsembleView.from_estimator(InfiniteEnsembleClassifier().fit(X, y)).perceptron_density(
             [1, 0, 0]
         )
@@ -216,9 +216,9 @@ def test_perceptron_densities_ask_for_a_machine_of_perceptrons():
         EnsembleView.from_estimator(sampled).perceptron_density([1, 0, 0])
     with pytest.raises(ValueError, match="give a vector"):
         EnsembleView.from_estimator(exact).perceptron_density(0)
-    with pytest.raises(ValueError, match="has sampled 8 directions"):
+    with pytest.raises(ValueError, match="has 8 sampled directions"):
         EnsembleView.from_estimator(sampled).perceptron_density(8)
-    with pytest.raises(ValueError, match="no machine of all perceptrons"):
+    with pytest.raises(ValueError, match="has no perceptron kernel"):
         EnsembleView.from_estimator(AdaBoostClassifier().fit(X, y)).perceptron_density([1, 0, 0])
 
 

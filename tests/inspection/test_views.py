@@ -86,7 +86,7 @@ def test_margins_of_a_pair_are_of_its_rows():
     model = InfiniteEnsembleClassifier().fit(X, y)
     found = EnsembleView.from_estimator(model, machine="setosa vs virginica").margins(X, y)
     assert len(found.margins) == (y != "versicolor").sum()
-    with pytest.raises(ValueError, match="y holds 'rose'"):
+    with pytest.raises(ValueError, match="y contains the class 'rose'"):
         EnsembleView.from_estimator(model, machine=0).margins(X, ["rose"] * len(X))
 
 
@@ -105,7 +105,7 @@ def test_margins_of_boosted_ensembles_are_those_they_tell():
 def test_regressors_have_no_margins():
     view = EnsembleView.from_estimator(InfiniteEnsembleRegressor().fit(X, X.iloc[:, 0]))
     assert view.label == "prediction"
-    with pytest.raises(ValueError, match="no margins"):
+    with pytest.raises(ValueError, match="only classifiers have margins"):
         view.margins(X, X.iloc[:, 0])
 
 

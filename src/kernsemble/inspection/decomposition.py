@@ -1,4 +1,4 @@
-"""What a machine is the sum of: functions of one column, and functions of several."""
+"""A machine as a sum of functions of one column and functions of several columns."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,12 +15,12 @@ class AdditiveTerm(NamedTuple):
 
     column: int
     shape: Shape
-    density: StumpDensity | None  # None where the function is not a sum of stumps
-    size: float  # its part of the norm of the machine
-    training_mean: float | None = None  # of the function, where the training rows told it
+    density: StumpDensity | None  # None if the function is not a sum of stumps
+    size: float  # contribution to the norm of the machine
+    training_mean: float | None = None  # mean of the function over the training rows, if stored
 
     def mean(self, rows: FloatArray | None) -> float:
-        """Return the mean over rows, or over what is known of the training rows; 0 if nothing."""
+        """Return the mean over rows, without rows the training mean, or 0 if that is not stored."""
         if rows is not None:
             return float(self.shape(rows[:, self.column]).mean())
         return 0.0 if self.training_mean is None else self.training_mean
@@ -29,8 +29,8 @@ class AdditiveTerm(NamedTuple):
 class ProductForm(NamedTuple):
     r"""A function :math:`\sum_i c_i \prod_d \exp(-\gamma |u_d(x) - u_{id}|^p)`."""
 
-    embed: Callable[[FloatArray], FloatArray]  # of rows, u of shape (n, m)
-    known: FloatArray  # u of the support vectors, (s, m)
+    embed: Callable[[FloatArray], FloatArray]  # rows -> u, of shape (n, m)
+    known: FloatArray  # u of the support vectors, of shape (s, m)
     coefficients: FloatArray
     rate: float
     power: int
@@ -43,15 +43,15 @@ class Interaction:
     Attributes
     ----------
     name : str
-        What it is.
+        Description, such as the kernel.
     columns : array
-        The columns that it sees.
+        Columns that the function depends on.
     values : callable
         The function of rows.
     squared_norm : callable
-        Its part of the squared norm of the machine; NaN where there is none.
+        Contribution to the squared norm of the machine; NaN if there is no norm.
     product : ProductForm or None
-        Its factors, if it has any.
+        Factors of the function, if it is a sum of products over columns.
     """
 
     name: str
@@ -67,17 +67,24 @@ class Decomposition(NamedTuple):
     intercept: float
     additive: list[AdditiveTerm]
     interactions: list[Interaction]
-    constant_norm: float = 0.0  # of hypotheses that vote alike at every row
+    constant_norm: float = 0.0  # squared norm of hypotheses that vote alike on every row
 
     @property
     def squared_norm(self) -> float:
-        r"""The norm :math:`\|w\|^2` of a machine."""
-        parts = [piece.size for piece in self.additive]
+        r"""The squared norm :math:`\|w\|^2` of the machine."""
+        sizes = [term.size for term in self.additive]
         return float(
-            self.constant_norm + sum(parts) + sum(each.squared_norm() for each in self.interactions)
+            self.constant_norm + sum(sizes) + sum(each.squared_norm() for each in self.interactions)
         )
+
+    def sizes(self, n_columns: int) -> FloatArray:
+        """Return the total size of the additive terms of each column."""
+        sizes = np.zeros(n_columns)
+        for term in self.additive:
+            sizes[term.column] += term.size
+        return sizes
 
 
 def no_norm() -> float:
-    """Return the norm of what has none."""
+    """Return NaN, the norm of a function without one."""
     return np.nan

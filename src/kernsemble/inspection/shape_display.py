@@ -1,4 +1,4 @@
-"""Pictures of shape functions and of densities of stumps."""
+"""Plots of shape functions."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
@@ -6,38 +6,35 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kernsemble._axes import NEGATIVE, NEUTRAL, POSITIVE, one_axes, several_axes
+from kernsemble._axes import NEGATIVE, NEUTRAL, POSITIVE, several_axes
 from kernsemble._typing import FloatArray
 from kernsemble.inspection.ensemble_view import EnsembleView
-from kernsemble.inspection.fitted_models import VotingModel
-from kernsemble.inspection.hypothesis_weights import HypothesisWeights
-from kernsemble.inspection.shape_functions import Shape, StumpDensity
+from kernsemble.inspection.shape_functions import Shape
 
-MAX_PANELS = 6  # unless features are named
-MAX_MARKS = 500  # of a rug
-MAX_BARS = 15
+MAX_PANELS = 6  # number of features plotted by default
+MAX_MARKS = 500  # maximum number of marks in a rug plot
 
 
 class ShapeDisplay:
-    """Shape functions of features, with the values of rows below them.
+    """Plot of shape functions, with a rug of the values of rows.
 
     Parameters
     ----------
     shapes : dict of Shape
-        The functions by feature.
+        Shape function of each feature.
     values : dict of arrays, optional
-        The values of rows by feature, drawn as a rug.
+        Values of the rows by feature, plotted as a rug.
     label : str, default="decision value"
-        What the functions add up to.
+        Label of the vertical axis.
 
     Attributes
     ----------
     axes_ : list of matplotlib axes
-        The panels.
+        Axes of the panels.
     figure_ : matplotlib figure
-        The figure.
+        Figure of the plot.
     lines_ : dict
-        The line of each feature, or its bars for categories.
+        Line of each feature, or its bars for categories.
 
     Examples
     --------
@@ -71,20 +68,20 @@ class ShapeDisplay:
         machine: int | str | None = None,
         ax: Any = None,
     ) -> Self:
-        """Draw the shape functions of a fitted model.
+        """Plot the shape functions of a fitted model.
 
         Parameters
         ----------
         estimator : fitted estimator
-            An additive one.
+            Additive model of the library.
         X : array-like or DataFrame of shape (n, n_features), optional
-            The rows to centre on and to show, best the training rows.
+            Rows to centre on and to show, best the training rows.
         features : sequence of str or int, optional
-            Which ones; the six that have the largest shares, unless given.
+            Features to plot; by default the six most important ones.
         machine : int or str, optional
-            Which machine, if there are several.
+            Index or label of the machine, required if there are several.
         ax : matplotlib axes or several, optional
-            Where to draw.
+            Axes to plot on, one per feature; new ones by default.
 
         Returns
         -------
@@ -93,10 +90,10 @@ class ShapeDisplay:
         view = EnsembleView.from_estimator(estimator, X, machine)
         if not view.decomposition.additive:
             raise ValueError(
-                f"the machine {view.label!r} is no sum over features ({view.interactions[0]}): ask "
-                "for its contributions, EnsembleView.explain or ContributionDisplay"
+                f"the machine {view.label!r} is not a sum over features ({view.interactions[0]}): "
+                "use its contributions, EnsembleView.explain or ContributionDisplay"
             )
-        names = _chosen(view, features)
+        names = selected_features(view, features)
         values = {}
         if view.background is not None:
             values = {name: view.background[:, view.feature_names.index(name)] for name in names}
@@ -104,7 +101,7 @@ class ShapeDisplay:
         return cls(shapes, values, f"contribution to {view.label}").plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw on axes: new ones, or as many as there are features."""
+        """Plot on the given axes, one per feature, or on new ones."""
         self.axes_ = several_axes(ax, len(self.shapes))
         self.figure_ = self.axes_[0].figure
         self.lines_: dict[str, Any] = {}
@@ -144,129 +141,10 @@ def _draw_categories(panel: Any, shape: Shape, values: FloatArray) -> Any:  # no
     return bars
 
 
-class EnsembleDisplay:
-    r"""The hypotheses of an ensemble: densities of stumps, or weights of other hypotheses.
-
-    Thresholds where the density is positive vote for the first class above themselves.
-
-    Parameters
-    ----------
-    densities : dict of lists of StumpDensity
-        The densities by feature.
-    hypotheses : HypothesisWeights or None, default=None
-        The hypotheses of a boosted ensemble that are no stumps, instead.
-
-    Attributes
-    ----------
-    axes_ : list of matplotlib axes
-        The panels.
-    figure_ : matplotlib figure
-        The figure.
-    lines_ : dict
-        For each feature what was drawn, a line or stems for each density; or the bars.
-
-    Examples
-    --------
-    >>> from kernsemble.datasets import make_twonorm
-    >>> from kernsemble.inspection import EnsembleDisplay
-    >>> from kernsemble.svm import InfiniteEnsembleClassifier
-    >>> X, y = make_twonorm(100, n_features=2, random_state=0)
-    >>> display = EnsembleDisplay.from_estimator(InfiniteEnsembleClassifier().fit(X, y))
-    >>> sorted(display.lines_)
-    ['x0', 'x1']
-    """
-
-    def __init__(
-        self,
-        densities: Mapping[str, Sequence[StumpDensity]],
-        hypotheses: HypothesisWeights | None = None,
-    ) -> None:
-        self.densities = {name: list(several) for name, several in densities.items()}
-        self.hypotheses = hypotheses
-
-    @classmethod
-    def from_estimator(
-        cls,
-        estimator: Any,
-        *,
-        features: Sequence[str | int] | None = None,
-        machine: int | str | None = None,
-        ax: Any = None,
-    ) -> Self:
-        """Draw the ensemble of a fitted model.
-
-        Parameters
-        ----------
-        estimator : fitted estimator
-            A model of stumps, or a boosted ensemble.
-        features : sequence of str or int, optional
-            Which ones; the six that have the largest shares, unless given.
-        machine : int or str, optional
-            Which machine, if there are several.
-        ax : matplotlib axes or several, optional
-            Where to draw.
-
-        Returns
-        -------
-        EnsembleDisplay
-        """
-        view = EnsembleView.from_estimator(estimator, None, machine)
-        if any(view.densities.values()):
-            names = [name for name in _chosen(view, features) if view.densities[name]]
-            return cls({name: view.densities[name] for name in names}).plot(ax)
-        if isinstance(view.model, VotingModel):
-            return cls({}, view.hypotheses()).plot(ax)
-        raise ValueError(
-            f"the machine {view.label!r} has no stumps: ask for its contributions, or for "
-            "EnsembleView.perceptron_density"
-        )
-
-    def plot(self, ax: Any = None) -> Self:
-        """Draw on axes: new ones, or as many as there are features."""
-        self.lines_: dict[str, Any] = {}
-        if self.hypotheses is not None:
-            self.axes_ = [one_axes(ax)]
-            self.lines_["weight"] = _draw_weights(self.axes_[0], self.hypotheses)
-        else:
-            self.axes_ = several_axes(ax, len(self.densities))
-            for panel, (name, several) in zip(self.axes_, self.densities.items(), strict=True):
-                self.lines_[name] = [_draw_density(panel, density) for density in several]
-                panel.axhline(0.0, color=NEUTRAL, linewidth=0.6)
-                panel.set_xlabel(f"threshold on {name}")
-            self.axes_[0].set_ylabel("density of stumps")
-        self.figure_ = self.axes_[0].figure
-        return self
-
-
-def _draw_density(panel: Any, density: StumpDensity) -> Any:
-    finite = np.isfinite(density.lower)
-    lower, upper, height = density.lower[finite], density.upper[finite], density.density[finite]
-    if (lower == upper).all():
-        colours = np.where(height > 0.0, POSITIVE, NEGATIVE)
-        return panel.vlines(lower, 0.0, height, colors=colours)
-    x = np.column_stack([lower, upper]).ravel()
-    y = np.repeat(height, 2)
-    (line,) = panel.plot(x, y, color=POSITIVE, linewidth=1.0)
-    panel.fill_between(x, 0.0, y, where=y >= 0.0, color=POSITIVE, alpha=0.2, linewidth=0.0)
-    panel.fill_between(x, 0.0, y, where=y <= 0.0, color=NEGATIVE, alpha=0.2, linewidth=0.0)
-    return line
-
-
-def _draw_weights(panel: Any, hypotheses: HypothesisWeights) -> Any:
-    places = np.arange(min(len(hypotheses.weights), MAX_BARS))
-    bars = panel.barh(places, hypotheses.weights[: len(places)], color=POSITIVE)
-    panel.set_yticks(places, hypotheses.texts[: len(places)])
-    panel.invert_yaxis()
-    panel.set_xlabel("weight")
-    return bars
-
-
-def _chosen(view: EnsembleView, features: Sequence[str | int] | None) -> list[str]:
-    """Return the names of the features that are asked for."""
+def selected_features(view: EnsembleView, features: Sequence[str | int] | None) -> list[str]:
+    """Return the names of the given features, by default of the most important ones."""
     if features is not None:
         return [view.feature_name(feature) for feature in features]
-    sizes = np.zeros(len(view.feature_names))
-    for piece in view.decomposition.additive:
-        sizes[piece.column] += piece.size
+    sizes = view.decomposition.sizes(len(view.feature_names))
     largest = np.argsort(-sizes, kind="stable")[:MAX_PANELS]
     return [view.feature_names[d] for d in largest if sizes[d] > 0.0] or view.feature_names[:1]

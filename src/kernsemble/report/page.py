@@ -1,4 +1,4 @@
-"""One page that holds everything: text, charts, and the library that draws them."""
+"""The HTML page of a report, with its charts and plotly.js."""
 
 import gzip
 import json
@@ -12,16 +12,16 @@ import numpy as np
 
 from kernsemble.report.charts import Chart
 from kernsemble.report.data_summary import ColumnSummary
-from kernsemble.report.plotly_support import jinja2, library, markupsafe, themes
+from kernsemble.report.plotly_support import jinja2, markupsafe, plotly_js, themes
 from kernsemble.report.summary import Summary
 
-DIGITS = 6
-MAX_COLUMNS = 200  # in the table of columns
-MAX_CLASSES = 20  # in the table of classes
+DIGITS = 6  # significant digits of the numbers in charts
+MAX_COLUMNS = 200  # maximum number of rows of the table of columns
+MAX_CLASSES = 20  # maximum number of classes of the confusion matrix
 
 
 def page(summary: Summary, charts: dict[str, Chart], title: str) -> str:
-    """Return the HTML of a report: it loads nothing from anywhere."""
+    """Return the HTML of a report, which loads no external resources."""
     shares = summary.importances
     drawn = {
         "themes": themes(),
@@ -37,11 +37,11 @@ def page(summary: Summary, charts: dict[str, Chart], title: str) -> str:
         summary=summary,
         charts=charts,
         title=title,
-        columns=_listed(summary, shares),
+        columns=_most_important_columns(summary, shares),
         shares=shares,
         confusion=_confusion(summary),
         script=markupsafe.Markup(_source("page.js")),
-        library=b64encode(library()).decode(),
+        library=b64encode(plotly_js()).decode(),
         drawn=b64encode(
             gzip.compress(json.dumps(drawn, separators=(",", ":")).encode(), 9, mtime=0)
         ).decode(),
@@ -49,7 +49,7 @@ def page(summary: Summary, charts: dict[str, Chart], title: str) -> str:
 
 
 def template(name: str) -> Any:
-    """Return a template of pages, which knows their style, and when they are written."""
+    """Return a page template, with the style sheet and the time of writing as globals."""
     environment = jinja2.Environment(
         loader=jinja2.FunctionLoader(_source),
         autoescape=True,
@@ -65,8 +65,8 @@ def template(name: str) -> Any:
     return environment.get_template(name)
 
 
-def _listed(summary: Summary, shares: dict[str, float]) -> list[ColumnSummary]:
-    """Return the most important columns."""
+def _most_important_columns(summary: Summary, shares: dict[str, float]) -> list[ColumnSummary]:
+    """Return the columns of the table, the most important first."""
     ordered = sorted(summary.data.columns, key=lambda column: -shares[column.name])
     return ordered[:MAX_COLUMNS]
 
@@ -82,7 +82,7 @@ def _source(name: str) -> str:
 
 
 def number(value: Any) -> str:
-    """Return a number as a reader wants it, and anything else as it is."""
+    """Return a number in readable form, and any other value as text."""
     if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
         return str(value)
     if isinstance(value, (int, np.integer)):
@@ -91,7 +91,7 @@ def number(value: Any) -> str:
 
 
 def _plain(figure: Any) -> dict[str, Any]:
-    """Return a figure as what JSON holds, without Plotly's own theme, in six digits."""
+    """Return a figure as plain JSON data, without Plotly's theme, rounded to `DIGITS`."""
     found = figure.to_plotly_json()
     found["layout"].pop("template", None)
     rounded: dict[str, Any] = _rounded(found)

@@ -1,4 +1,4 @@
-"""ClassifierCurves of what a classifier says: ROC, precision against recall, calibration."""
+"""ROC, precision-recall and calibration curves of a classifier."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -10,13 +10,13 @@ from kernsemble._typing import Array, FloatArray
 from kernsemble.inspection.predictions import Predictions
 from kernsemble.inspection.scores import wilson
 
-MAX_POINTS = 200
-MAX_CLASSES = 8
-N_BINS = 10
+MAX_POINTS = 200  # maximum number of points of a curve
+MAX_CLASSES = 8  # maximum number of classes with a curve
+N_BINS = 10  # number of bins of a calibration curve
 
 
 class AreaCurve(NamedTuple):
-    """A curve of one class against the rest, and the area below it."""
+    """A ROC or precision-recall curve of one class against the rest, and its area."""
 
     name: str
     x: list[float]
@@ -25,11 +25,11 @@ class AreaCurve(NamedTuple):
 
 
 class CalibrationCurve(NamedTuple):
-    """Bins of rows with about the same probability: how often it came true in each."""
+    """Observed frequency of a class in bins of rows of similar probability."""
 
     name: str
-    probability: list[float]  # the mean in the bin
-    share: list[float]
+    probability: list[float]  # mean probability in the bin
+    share: list[float]  # observed frequency, with its confidence interval
     low: list[float]
     high: list[float]
     n_rows: list[int]
@@ -37,17 +37,20 @@ class CalibrationCurve(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ClassifierCurves:
-    """The curves of a classifier, and what share of rows each class has."""
+    """The curves of a classifier, and the share of rows of each class."""
 
     roc: list[AreaCurve]
     precision_recall: list[AreaCurve]
     calibration: list[CalibrationCurve]
     base_rates: dict[str, float]
-    left_out: int  # classes
+    left_out: int  # number of classes without curves
 
 
 def classifier_curves(predictions: Predictions) -> ClassifierCurves | None:
-    """Return the curves of two classes, or of each of several against the rest; None if none."""
+    """Return the curves of the positive class, or of each of several classes against the rest.
+
+    Return None for regressors, without decision values, or if a class has no rows.
+    """
     classes, y = predictions.classes, predictions.y
     if classes is None or predictions.values is None or not predictions.has_every_class:
         return None
@@ -70,25 +73,26 @@ def classifier_curves(predictions: Predictions) -> ClassifierCurves | None:
 
 
 def roc(name: str, is_class: Array, value: FloatArray) -> AreaCurve:
-    """Return the share of rightly found rows against that of false alarms."""
-    false_alarms, found, _ = roc_curve(is_class, value)
-    return AreaCurve(name, *_thinned(false_alarms, found), float(auc(false_alarms, found)))
+    """Return the ROC curve: true positive rate by false positive rate."""
+    false_positives, true_positives, _ = roc_curve(is_class, value)
+    area = float(auc(false_positives, true_positives))
+    return AreaCurve(name, *_thinned(false_positives, true_positives), area)
 
 
 def precision_recall(name: str, is_class: Array, value: FloatArray) -> AreaCurve:
-    """Return precision against recall, and the average precision."""
+    """Return the precision-recall curve, with the average precision as its area."""
     precision, recall, _ = precision_recall_curve(is_class, value)
     area = float(average_precision_score(is_class, value))
     return AreaCurve(name, *_thinned(recall[::-1], precision[::-1]), area)
 
 
 def calibration(name: str, is_class: Array, probability: FloatArray) -> CalibrationCurve:
-    """Return the share of a class among rows with about the same probability of it."""
+    """Return the calibration curve, in bins of about equally many rows."""
     edges = np.unique(np.quantile(probability, np.linspace(0.0, 1.0, N_BINS + 1)))
-    place = np.searchsorted(edges[1:-1], probability)
+    bins = np.searchsorted(edges[1:-1], probability)
     found = CalibrationCurve(name, [], [], [], [], [])
     for k in range(max(len(edges) - 1, 1)):
-        mine = place == k
+        mine = bins == k
         n, n_right = int(mine.sum()), int(is_class[mine].sum())
         if n == 0:
             continue
