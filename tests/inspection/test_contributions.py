@@ -1,4 +1,4 @@
-"""Contributions are Shapley values: against brute force over all coalitions of features."""
+"""Contributions are Shapley values, by brute force over all coalitions of features."""
 
 from itertools import combinations
 from math import comb
@@ -33,7 +33,7 @@ def sample(n=30, n_features=4, seed=0):
 
 
 def brute_force(function, x, background):
-    """The interventional Shapley values of one row of a table, whatever the table is."""
+    """Return the interventional Shapley values of one row of a table, and the base value."""
     names = list(background.columns)
 
     def value(known):
@@ -131,7 +131,7 @@ def test_factors_of_a_kernel_and_all_coalitions_agree(kernel):
 
 
 @pytest.mark.large
-def test_random_orders_are_near_the_shapley_values_and_say_how_near():
+def test_sampled_contributions_are_within_their_standard_errors():
     X, y = sample(n=40, n_features=6)
     view = EnsembleView.from_estimator(InfiniteEnsembleClassifier(Perceptron()).fit(X, y), X)
     exact = view.explain(X[:8], method="exact")
@@ -147,7 +147,7 @@ def test_random_orders_are_near_the_shapley_values_and_say_how_near():
     assert_allclose(again.contributions, found.contributions, rtol=0, atol=0)
 
 
-def test_random_orders_of_a_sum_are_exact():
+def test_sampled_contributions_to_a_sum_are_exact():
     X = np.random.default_rng(0).normal(size=(20, 3))
     found = permutation_values(
         lambda rows: rows @ np.array([1.0, -2.0, 0.0]) + 5.0,
@@ -160,7 +160,7 @@ def test_random_orders_of_a_sum_are_exact():
     assert_allclose(found.values, (X[:2, :2] - X[:, :2].mean(axis=0)) * [1.0, -2.0], atol=1e-12)
 
 
-def test_many_columns_are_sampled_and_refused_exactly():
+def test_many_columns_are_sampled_and_exact_contributions_refused():
     X, y = sample(n_features=17)
     view = EnsembleView.from_estimator(InfiniteEnsembleClassifier(Perceptron()).fit(X, y), X)
     found = view.explain(X[:1], n_background=10, n_permutations=20)

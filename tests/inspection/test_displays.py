@@ -1,4 +1,4 @@
-"""Displays draw, and show what the numbers say."""
+"""Displays plot the numbers."""
 
 import subprocess
 import sys
@@ -133,7 +133,7 @@ def test_bars_are_weights_of_other_hypotheses():
     assert_allclose(widths, weights[:15])
 
 
-def test_what_has_no_stumps_is_not_drawn():
+def test_displays_of_stumps_refuse_other_machines():
     model = InfiniteEnsembleClassifier(Perceptron()).fit(X, y)
     with pytest.raises(ValueError, match="not a sum over features"):
         ShapeDisplay.from_estimator(model, X)
@@ -212,7 +212,7 @@ def test_boundaries_of_several_classes_of_a_table():
     assert [len(points.get_offsets()) for points in display.points_] == [50, 50, 50]
 
 
-def test_tables_of_polars():
+def test_displays_accept_polars_tables():
     rows = pl.DataFrame({"a": X[:, 0], "b": X[:, 1]})
     model = InfiniteEnsembleClassifier().fit(rows, y)
     display = DecisionBoundaryDisplay.from_estimator(model, rows, y, grid_resolution=10)
@@ -230,7 +230,7 @@ def test_surfaces_of_regressors():
     assert_allclose(display.points_[0].get_array(), X[:, 0])
 
 
-def test_planes_are_asked_for_by_two_features_of_numbers():
+def test_boundaries_need_two_numeric_features():
     model = InfiniteEnsembleClassifier().fit(X, y)
     with pytest.raises(ValueError, match="two different features"):
         DecisionBoundaryDisplay.from_estimator(model, X, y, features=(1, 1))
@@ -252,7 +252,7 @@ def test_axes_can_be_given():
     assert EnsembleDisplay.from_estimator(model, features=[0], ax=axes[1]).figure_ is figure
 
 
-def test_matplotlib_is_asked_for_when_it_is_needed():
+def test_matplotlib_is_imported_on_demand():
     code = (
         "import sys, kernsemble.inspection as inspection\n"
         "assert 'matplotlib' not in sys.modules\n"

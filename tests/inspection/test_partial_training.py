@@ -1,4 +1,4 @@
-"""Figures 1 and 2 of Tsang and Kwok (2007): the numbers, and that they are what is drawn."""
+"""Figures 1 and 2 of Tsang and Kwok (2007): the numbers and their plots."""
 
 import numpy as np
 import pytest
@@ -77,14 +77,14 @@ def test_rivals_have_the_kernel_of_the_ensemble(comparison):
     assert found.rivals[found.best_nu].error == min(each.error for each in found.rivals.values())
 
 
-def test_other_kernels_have_no_rival(comparison):
+def test_other_kernels_are_refused(comparison):
     _, train, test = comparison
     for settings in ({"kernel": "stump"}, {"scaling": "range"}):
         with pytest.raises(ValueError, match="NuSVC needs a Gaussian kernel"):
             NuComparison.from_data(*train, *test, machine=MultiplicativeSVC(**settings), nus=[])
 
 
-def test_a_comparison_is_drawn_as_it_is(comparison):
+def test_the_display_plots_the_comparison(comparison):
     pytest.importorskip("matplotlib").use("Agg")
     found = comparison[0]
     display = NuComparisonDisplay(found).plot()

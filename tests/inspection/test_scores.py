@@ -1,4 +1,4 @@
-"""Intervals of scores hold what they promise."""
+"""Confidence intervals of scores."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Spec page 1, the ensemble view: densities, norms, Theorem 8, perceptrons."""
+"""Theory of the ensemble view: densities, norms, Theorem 8, perceptrons."""
 
 import numpy as np
 import pytest
@@ -146,7 +146,7 @@ def test_middle_stumps_and_boosted_stumps_are_averaged_stumps_of_no_width():
         assert_allclose(stumps.decision_function(Z), model.decision_function(Z), atol=1e-9)
 
 
-def test_averaged_stumps_are_refused_where_there_are_others():
+def test_averaged_stumps_need_a_machine_of_stumps_only():
     X, y = rows()
     for kernel in (Perceptron(), Stump() + Category().on(0)):
         view = EnsembleView.from_estimator(InfiniteEnsembleClassifier(kernel).fit(X, y))
@@ -200,7 +200,7 @@ def test_perceptron_densities_of_sampled_directions_are_the_machine(kernel):
     assert abs(total[0] - total[1]) > 1e-3
 
 
-def test_perceptron_densities_ask_for_a_machine_of_perceptrons():
+def test_perceptron_densities_need_a_perceptron_kernel():
     X, y = rows()
     exact = InfiniteEnsembleClassifier(Perceptron()).fit(X, y)
     with pytest.raises(ValueError, match="give 3 numbers"):

@@ -1,4 +1,4 @@
-"""What views say besides functions: machines, margins, hypotheses, comparisons, errors."""
+"""Views: machines, margins, hypotheses, comparisons and errors."""
 
 import sys
 
@@ -90,7 +90,7 @@ def test_margins_of_a_pair_are_of_its_rows():
         EnsembleView.from_estimator(model, machine=0).margins(X, ["rose"] * len(X))
 
 
-def test_margins_of_boosted_ensembles_are_those_they_tell():
+def test_margins_of_boosted_ensembles_are_those_of_the_estimator():
     for target in (y, y == "setosa"):
         model = AdaBoostClassifier(n_estimators=20).fit(X, target)
         view = next(iter(EnsembleView.each(model).values()))
@@ -109,7 +109,7 @@ def test_regressors_have_no_margins():
         view.margins(X, X.iloc[:, 0])
 
 
-def test_hypotheses_of_boosted_stumps_are_told_once():
+def test_equal_stumps_are_listed_once():
     model = AdaBoostClassifier(n_estimators=60).fit(X, y == "virginica")
     found = EnsembleView.from_estimator(model).hypotheses()
     assert len(found.weights) == len(set(found.texts)) == model.n_voters_
@@ -134,7 +134,7 @@ def test_hypotheses_of_trees_and_perceptrons():
         EnsembleView.from_estimator(InfiniteEnsembleClassifier().fit(X, y == "setosa")).hypotheses()
 
 
-def test_a_constant_stump_is_told():
+def test_a_constant_stump_is_the_intercept():
     target = np.arange(len(X)) % 5 == 0
     model = AdaBoostClassifier().fit(np.zeros((len(X), 1)), target)
     view = EnsembleView.from_estimator(model)
@@ -144,7 +144,7 @@ def test_a_constant_stump_is_told():
     assert_allclose(view.explain(np.zeros((3, 1))).intercept, view.explain([[0.0]]).values[0])
 
 
-def test_contributions_of_trees_need_rows():
+def test_contributions_of_trees_need_background_rows():
     model = AdaBoostClassifier(C45Tree(max_depth=2), n_estimators=3).fit(X, y == "virginica")
     assert np.isnan(EnsembleView.from_estimator(model).decomposition.squared_norm)
     with pytest.raises(ValueError, match=r"give some, EnsembleView.from_estimator\(model, X\)"):
@@ -209,7 +209,7 @@ def test_tables_of_all_features():
         view.shape(2)
 
 
-def test_pandas_is_asked_for_when_it_is_needed(monkeypatch):
+def test_pandas_is_imported_on_demand(monkeypatch):
     view = EnsembleView.from_estimator(InfiniteEnsembleClassifier().fit(X, y == "setosa"))
     monkeypatch.setitem(sys.modules, "pandas", None)
     assert sum(view.importances().shares.values()) == pytest.approx(1.0)
@@ -226,7 +226,7 @@ def test_views_are_of_fitted_models_of_the_library():
         EnsembleView.from_estimator(SVC().fit(X, y))
 
 
-def test_what_is_no_sum_is_told():
+def test_interactions_are_named():
     model = InfiniteEnsembleClassifier(Stump() + Laplacian(0.5)).fit(X, y == "virginica")
     view = EnsembleView.from_estimator(model, X)
     assert not view.is_additive
@@ -234,7 +234,7 @@ def test_what_is_no_sum_is_told():
     assert view.explain(X.head(1)).method.startswith("exact, additive; exact, factors")
 
 
-def test_sparse_rows_that_do_not_fit_are_refused():
+def test_sparse_rows_beyond_the_memory_budget_are_refused():
     from scipy import sparse
 
     rows = sparse.random_array((50, 2_000), density=0.01, format="csr", rng=0)
@@ -274,7 +274,9 @@ def test_a_machine_without_support_vectors_is_its_intercept(kernel):
 
 def test_equal_names_of_columns_are_numbered():
     model = InfiniteEnsembleClassifier().fit(X.to_numpy(), y == "virginica")
-    model.feature_names_in_ = np.array(["size", "size", "width", "size"])  # of old scikit-learn
+    model.feature_names_in_ = np.array(
+        ["size", "size", "width", "size"]
+    )  # possible with old scikit-learn versions
     view = EnsembleView.from_estimator(model)
     assert list(view.shapes) == ["size", "size (2)", "width", "size (3)"]
 
@@ -288,7 +290,7 @@ def test_equal_names_of_columns_are_numbered():
     ],
     ids=["exact", "additive", "boosted"],
 )
-def test_a_model_from_a_file_has_the_same_view(model, tmp_path):
+def test_a_loaded_model_has_the_same_view(model, tmp_path):
     model.fit(X, y == "virginica")
     save(model, tmp_path / "model.skops")
     again = EnsembleView.from_estimator(load(tmp_path / "model.skops"), X)
@@ -297,7 +299,7 @@ def test_a_model_from_a_file_has_the_same_view(model, tmp_path):
     assert again.importances() == expected.importances()
 
 
-def test_rows_of_polars():
+def test_views_accept_polars_tables():
     rows = pl.DataFrame({name: X[name].to_numpy() for name in X.columns})
     model = InfiniteEnsembleClassifier().fit(rows, (y == "virginica").to_numpy())
     found = EnsembleView.from_estimator(model, rows).explain(rows[:5])

@@ -132,7 +132,7 @@ def test_contributions_add_up_to_decision_values(name):
         shown = sum(each.contribution for each in row.contributions)
         assert row.decision == pytest.approx(value)
         assert row.intercept + shown + row.others == pytest.approx(value, abs=1e-6)
-    assert [row.index for row in summary.machines[0].rows] == [3, 0]
+    assert [row.row_index for row in summary.machines[0].rows] == [3, 0]
     assert sum(summary.importances.values()) == pytest.approx(1.0)
     assert summary.predictions.where == "training rows"
 
@@ -241,7 +241,7 @@ def test_interactions_of_many_columns_use_fewer_background_rows():
 def test_explained_rows_are_the_most_confident_the_closest_and_the_worst(summary):
     _, X_test, _, y_test = cancer()
     margins = np.where(y_test == "malignant", 1, -1) * stumps().decision_function(X_test)
-    indices = [row.index for row in summary.machines[0].rows]
+    indices = [row.row_index for row in summary.machines[0].rows]
     assert {margins.argmin(), np.abs(margins).argmin(), margins.argmax()} <= set(indices)
 
 

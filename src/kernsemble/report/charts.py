@@ -131,4 +131,4 @@ def _feature_caption(machine: MachineSummary) -> str:
 
 
 def _row_name(row: ExplainedRow) -> str:
-    return f"row {row.index}: true {row.true}, predicted {row.predicted}"
+    return f"row {row.row_index}: true {row.true}, predicted {row.predicted}"

@@ -31,7 +31,7 @@ class Contribution(NamedTuple):
 class ExplainedRow(NamedTuple):
     """A row with the largest contributions to its decision value, and the sum of the others."""
 
-    index: int
+    row_index: int
     true: str
     predicted: str
     decision: float
