@@ -288,7 +288,7 @@ def test_later_formats_are_refused(tmp_path):
 def test_a_model_that_cannot_be_rebuilt_names_the_versions_that_can(tmp_path):
     path = with_types(tmp_path / "model.skops", __module__="gone", __class__="Stump")
     with pytest.raises(
-        ModelFileError, match=r"cannot be rebuilt here \(ModuleNotFoundError: .*scikit-learn "
+        ModelFileError, match=r"cannot be loaded here \(ModuleNotFoundError: .*scikit-learn "
     ):
         load(path, trusted=["gone.Stump"])
 

@@ -165,7 +165,7 @@ def load(path: str | os.PathLike[str], trusted: Iterable[str] = ()) -> Any:
             return skops.loads(content, trusted=sorted(found))
     except Exception as error:
         raise ModelFileError(
-            f"{path} contains a model that cannot be rebuilt here ({type(error).__name__}: {error})."
+            f"{path} contains a model that cannot be loaded here ({type(error).__name__}: {error})."
             f" It was saved with {_text(versions)}: install these, or fit and save it again"
         ) from error
     raise UntrustedModelError(

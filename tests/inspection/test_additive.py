@@ -132,9 +132,7 @@ def test_views_with_few_rows_ties_and_constant_columns(X, kernel, scaling):
         MultiplicativeSVC(kernel + Constant(), scaling=scaling),
     ):
         model.fit(X, y)
-        Z = np.vstack(
-            [X, 0.5 * np.pi * X]
-        )  # not on thresholds, where rounding of the scaling matters
+        Z = np.vstack([X, 0.5 * np.pi * X])  # off the thresholds, where rounding matters
         found = EnsembleView.from_estimator(model, X).explain(Z)
         together = found.intercept + found.contributions.sum(axis=1)
         assert_allclose(together, model.decision_function(Z), atol=1e-9)

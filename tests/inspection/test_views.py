@@ -274,9 +274,7 @@ def test_a_machine_without_support_vectors_is_its_intercept(kernel):
 
 def test_equal_names_of_columns_are_numbered():
     model = InfiniteEnsembleClassifier().fit(X.to_numpy(), y == "virginica")
-    model.feature_names_in_ = np.array(
-        ["size", "size", "width", "size"]
-    )  # possible with old scikit-learn versions
+    model.feature_names_in_ = np.array(["size", "size", "width", "size"])
     view = EnsembleView.from_estimator(model)
     assert list(view.shapes) == ["size", "size (2)", "width", "size (3)"]
 
