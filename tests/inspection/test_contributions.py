@@ -136,7 +136,7 @@ def test_sampled_contributions_are_within_their_standard_errors():
     view = EnsembleView.from_estimator(InfiniteEnsembleClassifier(Perceptron()).fit(X, y), X)
     exact = view.explain(X[:8], method="exact")
     found = view.explain(X[:8], method="sampled", n_permutations=400, random_state=1)
-    assert found.method == "sampled, random orders against 40 background rows"
+    assert found.method == "sampled, random orders, 40 background rows"
     assert not found.is_exact
     together = found.intercept + found.contributions.sum(axis=1)
     assert_allclose(together, found.values, atol=1e-9)
@@ -164,7 +164,7 @@ def test_many_columns_are_sampled_and_exact_contributions_refused():
     X, y = sample(n_features=17)
     view = EnsembleView.from_estimator(InfiniteEnsembleClassifier(Perceptron()).fit(X, y), X)
     found = view.explain(X[:1], n_background=10, n_permutations=20)
-    assert "random orders against 10 background rows" in found.method
+    assert "random orders, 10 background rows" in found.method
     with pytest.raises(ValueError, match="depends on 17 columns"):
         view.explain(X[:1], method="exact")
     shares = view.importances(n_background=5, n_permutations=10)

@@ -231,7 +231,7 @@ def test_interactions_are_named():
     view = EnsembleView.from_estimator(model, X)
     assert not view.is_additive
     assert view.interactions == ["Laplacian(gamma=0.5).bind(X)"]
-    assert view.explain(X.head(1)).method.startswith("exact, additive; exact, factors")
+    assert view.explain(X.head(1)).method.startswith("exact, additive; exact, kernel factors")
 
 
 def test_sparse_rows_beyond_the_memory_budget_are_refused():

@@ -88,11 +88,11 @@ def interaction_contributions(
     check_choice("method", method, ("auto", "exact", "sampled"))
     check_count("n_permutations", n_permutations)
     m, n_background = len(interaction.columns), len(background)
-    relative_to = f"against {n_background} background rows"
+    background_text = f"{n_background} background rows"
     if _uses_product(interaction.product, method, m, n_background):
         assert interaction.product is not None
         found = _product_contributions(interaction, interaction.product, X, background)
-        return found, f"exact, factors of the kernel {relative_to}"
+        return found, f"exact, kernel factors, {background_text}"
     if method == "exact" and m > MAX_COLUMNS:
         raise ValueError(
             f"method = 'exact': {interaction.name} depends on {m} columns, and all coalitions are "
@@ -100,9 +100,9 @@ def interaction_contributions(
         )
     arguments = interaction.values, X, background, interaction.columns
     if method == "exact" or (method == "auto" and m <= CHEAP_COLUMNS):
-        return coalition_values(*arguments), f"exact, all coalitions {relative_to}"
+        return coalition_values(*arguments), f"exact, all coalitions, {background_text}"
     found = permutation_values(*arguments, n_permutations, rng)
-    return found, f"sampled, random orders {relative_to}"
+    return found, f"sampled, random orders, {background_text}"
 
 
 def _uses_product(product: ProductForm | None, method: Method, m: int, n_background: int) -> bool:

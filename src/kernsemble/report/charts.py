@@ -95,8 +95,7 @@ def _charts(summary: Summary) -> Iterator[Chart]:
         )
     yield Chart(
         "importances",
-        f"Feature importances of the most important features: "
-        f"{summary.machines[0].importance_method}"
+        f"The most important features, by {summary.machines[0].importance_method}"
         + (", averaged over the machines." if len(summary.machines) > 1 else "."),
         [importance_figure(summary.importances)],
     )
@@ -115,7 +114,8 @@ def _machine_charts(machines: list[MachineSummary]) -> Iterator[Chart]:
     )
     yield Chart(
         "contributions",
-        "Contribution of each feature to the decision value of a row, the largest first.",
+        f"Contribution of each feature to the {_value_name(machines[0])} of a row, the largest "
+        "first.",
         [row_figure(row, machine.label) for machine in machines for row in machine.rows],
         {**by_machine, "Row": [_row_name(row) for row in machines[0].rows]},
     )
@@ -128,6 +128,10 @@ def _feature_caption(machine: MachineSummary) -> str:
             "threshold, and histogram of the data."
         )
     return "Contributions of a feature to rows (dots) by its value, and histogram of the data."
+
+
+def _value_name(machine: MachineSummary) -> str:
+    return "prediction" if machine.label == "prediction" else "decision value"
 
 
 def _row_name(row: ExplainedRow) -> str:

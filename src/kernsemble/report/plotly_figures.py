@@ -257,10 +257,11 @@ def row_figure(row: ExplainedRow, label: str) -> Any:
             hovertemplate="%{text}: %{x:+.4g}<extra></extra>",
             name=_label(side, 40),
         )
+    value = "prediction" if label == "prediction" else "decision value"
     return figure.update_layout(
         meta={
-            "note": f"The decision value {row.decision:.3g} is the base value {row.intercept:.3g} "
-            "plus all contributions."
+            "note": f"The {value} {row.decision:.3g} is the base value {row.intercept:.3g} plus "
+            "the contributions."
         },
         xaxis={"title": {"text": "contribution"}, "zeroline": True},
         yaxis=_names_axis([label for _, label, _ in bars]),
