@@ -113,7 +113,7 @@ class EnsembleView:
         fitted = as_fitted_model(model)
         return cls._from_machine(fitted, X, fitted.machine_index(machine))
 
-    of = from_estimator
+    of = from_estimator  # short name
 
     @classmethod
     def each(cls, model: Any, X: ArrayLike | None = None) -> dict[str, Self]:

@@ -153,7 +153,7 @@ def demo(path: str | os.PathLike[str], write: Callable[[str], None], n_rows: int
         mixed.y[train],
         X_test=rows_at(mixed.X, test),
         y_test=mixed.y[test],
-        title="Who earns much? A vote of all stumps and categories",
+        title="Predicting high income with all stumps and categories",
         leaderboard=[each.line() for each in results],
     )
     write(f"\nDone in {time.perf_counter() - start:.0f} s. Open {page} in a browser.")
