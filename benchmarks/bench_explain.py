@@ -35,7 +35,7 @@ def main() -> None:
     print("|---|---|---|---|---|")
     for name, (model, n) in MODELS.items():
         model.fit(X, y)
-        view = EnsembleView.of(model, X)
+        view = EnsembleView.from_estimator(model, X)
         found = view.explain(X[:n])
         looking, explaining = best_times(
             partial(EnsembleView.of, model, X), partial(view.explain, X[:n]), repeats=3

@@ -1,6 +1,6 @@
-"""Compare kernels that are ensembles with forests and boosting, and write demo-report.html.
+"""Compare infinite ensembles with forests and boosting, and write demo-report.html.
 
-Run by ``make demo``.
+``make demo`` runs this script.
 """
 
 from kernsemble.report.demo import demo

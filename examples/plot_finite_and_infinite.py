@@ -1,12 +1,12 @@
 """
-Finitely many stumps, and all of them
-=====================================
+Finite and infinite ensembles of stumps
+=======================================
 
-AdaBoost and LPBoost choose finitely many decision stumps, a support vector machine with the stump
-kernel takes every one. The thesis shows the difference on a plane (its Figure 5.1): two normal
-clouds, which the line :math:`x_1 + x_2 = 0` separates best. All three see the same rows and vote
-with the same kind of hypothesis. ``kernsemble reproduce lin-2005-thesis figure5.1`` draws it with
-the settings of the thesis.
+AdaBoost and LPBoost select finitely many decision stumps; a support vector machine with the stump
+kernel uses all of them. Figure 5.1 of the thesis shows the difference in two dimensions: two normal
+distributions, whose best boundary is the line :math:`x_1 + x_2 = 0`. All three models are fitted to
+the same rows with the same kind of hypothesis. ``kernsemble reproduce lin-2005-thesis figure5.1``
+plots it with the settings of the thesis.
 """
 
 import matplotlib.pyplot as plt
@@ -31,14 +31,14 @@ ensembles = {
     "LPBoost": LPBoostClassifierCV().fit(X, y),
 }
 for name in ("AdaBoost", "LPBoost"):
-    print(f"{name} has {ensembles[name].n_voters_} different stumps")
+    print(f"{name} has {ensembles[name].n_voters_} distinct stumps")
 
 # %%
-# What they decide
-# ----------------
-# A vote of stumps is a sum of a function of each coordinate. With every stump both are continuous
-# and nearly straight; with few of them they are stairs, and so is the boundary. The dotted line
-# is the best possible one.
+# Decision boundaries
+# -------------------
+# A vote of stumps is a sum of one function per coordinate. With all stumps both functions are
+# continuous and nearly linear; with few stumps they are step functions, and so is the boundary. The
+# dotted line is the best possible boundary.
 
 figure, panels = plt.subplots(1, 3, figsize=(12, 4.4), layout="constrained")
 for panel, (name, model) in zip(panels, ensembles.items(), strict=True):
@@ -49,9 +49,9 @@ plt.show()
 # %%
 # Margins
 # -------
-# The margin of a row is the share of the vote for its class, less that for the other. LPBoost
-# without errors maximises the least of them, AdaBoost moves towards that, and both grow at the
-# cost of the average one.
+# The margin of a row is the share of the vote for its class minus that for the other class.
+# Hard-margin LPBoost maximises the smallest margin, AdaBoost approaches it with more rounds, and
+# both do so at the cost of the average margin.
 
 X, y = make_twonorm(300, random_state=0)
 figure, panel = plt.subplots(figsize=(7, 4.5), layout="constrained")

@@ -1,10 +1,11 @@
 """
-A kernel that is learned
-========================
+Learning a kernel with KernelBoost
+==================================
 
-A kernel is mostly chosen before learning begins. KernelBoost (Crammer, Keshet and Singer 2002)
-learns one: it boosts on pairs of rows, and its hypotheses are kernels of rank one. Here are the
-figures of the paper: what a learned kernel sees, how soon a perceptron is done with it, and digits.
+A kernel is usually fixed before learning. KernelBoost (Crammer, Keshet and Singer 2002) learns
+one: it boosts on pairs of rows, and its hypotheses are kernels of rank one. This example
+reproduces the figures of the paper: the features of a learned kernel, the learning curves of a
+perceptron that uses it, and results on digits.
 """
 
 from itertools import combinations
@@ -19,20 +20,20 @@ from kernsemble.kernels import Gaussian
 from kernsemble.svm import KernelPerceptron
 
 # %%
-# What it sees
-# ------------
-# Two features of a hundred tell the classes apart, and only together. Of the readings of the
-# paper's covariance this is the one in which a line can: the numbers are deviations, and the long
-# axis of the ellipses lies across the difference of the means. First the two features of test rows,
-# then the same rows in the principal axes of the kernel that is learned from the dot product in 30
-# rounds; then the inner products between training rows (down) and test rows (across), positive
-# ones first, before and after.
+# Learned features
+# ----------------
+# Two of a hundred features separate the classes, and only together. The paper's covariance can be
+# read in several ways; in this one a line separates the classes: the numbers are standard
+# deviations, and the long axis of the ellipses is perpendicular to the difference of the means. The
+# first panel shows the two features of test rows, the second the same rows in the principal axes of
+# the kernel learned from the dot product in 30 rounds. The others show the inner products between
+# training rows (down) and test rows (across), the positive class first, before and after learning.
 
 READING = {"sigma": "deviation", "long_axis": "across"}
 
 
 def draw(n, seed, **settings):
-    """Return rows, the positive ones first."""
+    """Return rows, the positive class first."""
     X, y = make_rotated_gaussians(n, **READING, **settings, random_state=seed)
     order = np.argsort(-y, kind="stable")
     return X[order], y[order]
@@ -47,7 +48,7 @@ axes = np.linalg.svd(booster.transform(X), full_matrices=False)[2][:2]
 figure, panels = plt.subplots(1, 4, figsize=(12, 3.2), layout="constrained")
 for panel, plane, title in (
     (panels[0], X_test[:, :2], "two of the features"),
-    (panels[1], features @ axes.T, "two axes of the learned features"),
+    (panels[1], features @ axes.T, "principal axes of the learned kernel"),
 ):
     for label, colour in ((1, "#2166ac"), (-1, "#b2182b")):
         panel.scatter(*plane[y_test == label].T, s=8, c=colour)
@@ -63,11 +64,12 @@ plt.show()
 print("alignment with the classes, before and after:", booster.alignment_path_[[0, -1]].round(2))
 
 # %%
-# How soon a perceptron is done
-# -----------------------------
-# A perceptron visits the rows ten times, as they come, with the dot product and with the kernel
-# that was learned from the same rows. Its mistakes on the way, its error on test rows after each
-# epoch, and on test rows with noise in the two features; bars are 95 % over the draws.
+# Learning curves of a perceptron
+# -------------------------------
+# A perceptron is trained for ten epochs, without shuffling, with the dot product and with the
+# kernel learned from the same rows. The panels show its mistakes in the first epoch, its test
+# error after each epoch, and the test error with noise in the two features; error bars are 95 %
+# confidence intervals over the draws.
 
 N_DRAWS = 5
 online, clean, noisy = ({"dot product": [], "learned": []} for _ in range(3))
@@ -87,9 +89,9 @@ for seed in range(N_DRAWS):
 
 figure, panels = plt.subplots(1, 3, figsize=(12, 3.2), layout="constrained")
 for panel, errors, axis, title in (
-    (panels[0], online, np.arange(10, 300, 20), "mistakes by visits of the first epoch"),
-    (panels[1], clean, np.arange(1, 11), "test error by epochs"),
-    (panels[2], noisy, np.arange(1, 11), "test error by epochs, with noise"),
+    (panels[0], online, np.arange(10, 300, 20), "mistakes in the first epoch"),
+    (panels[1], clean, np.arange(1, 11), "test error by epoch"),
+    (panels[2], noisy, np.arange(1, 11), "test error by epoch, with noise"),
 ):
     for name, runs in errors.items():
         bars = 1.96 * np.std(runs, axis=0, ddof=1) / np.sqrt(N_DRAWS)
@@ -101,13 +103,13 @@ plt.show()
 # %%
 # Digits
 # ------
-# All 45 pairs of scikit-learn's digits, which stand in for those of the paper: the error with a
-# Gaussian kernel, with the kernel learned from it on training rows, and with one whose templates
-# are the test rows, which needs no classes of theirs. Points below the diagonal are better.
+# All 45 pairs of scikit-learn's digits, instead of those of the paper: the error with a Gaussian
+# kernel, with the kernel learned from it on training rows, and with a kernel whose templates are
+# the test rows, which does not use their classes. Points below the diagonal are improvements.
 
 digits, labels = load_digits(return_X_y=True)
 digits, half = digits / 8.0 - 1.0, len(labels) // 2
-kernel = Gaussian(0.5)  # a deviation of 1
+kernel = Gaussian(0.5)  # a standard deviation of 1
 errors = {"Gaussian": [], "on training rows": [], "on test rows": []}
 for pair in combinations(range(10), 2):
     rows = np.flatnonzero(np.isin(labels, pair))
@@ -134,4 +136,4 @@ for panel, (across, up) in zip(
     panel.set(xlabel=f"{across}, error in %", ylabel=f"{up}, error in %", aspect="equal")
 plt.show()
 for name, each in errors.items():
-    print(f"{name:17} {np.mean(each):.2f} % in the mean of pairs")
+    print(f"{name:17} {np.mean(each):.2f} % mean error over the pairs")

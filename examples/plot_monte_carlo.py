@@ -1,15 +1,15 @@
 r"""
-From many hypotheses to all of them
-===================================
+Convergence of sampled ensembles to the kernel
+==============================================
 
 A kernel of this library is an integral over a set of hypotheses,
 
 .. math:: K(x, x') = \int r(a)^2\, h_a(x)\, h_a(x')\, da,
 
-and its closed form is a theorem. Theorems can be watched: draw n hypotheses at random, let
-them vote, and the mean product of their votes, times their measure, must approach it, with
-an error that falls like :math:`1/\sqrt n`. Methods of random features live on the left of
-this picture; a support vector machine with the closed form lives beyond its right end.
+with a closed form. Draw n hypotheses at random: the mean product of their votes, times their
+measure, converges to the kernel, with an error that falls like :math:`1/\sqrt n`. Methods of
+random features are on the left of this plot; a support vector machine with the closed form
+corresponds to the limit on the right.
 """
 
 import matplotlib.pyplot as plt
@@ -21,11 +21,11 @@ rng = np.random.default_rng(0)
 X = rng.uniform(-1.0, 1.0, size=(20, 3))
 
 # %%
-# Five sets
-# ---------
-# Two simple sets, the XOR and the AND of their members, and boxes made of up to three
-# stumps. Every bound kernel knows the hypotheses it embodies, and a sample of them is a
-# finite ensemble with a kernel of its own.
+# Five sets of hypotheses
+# -----------------------
+# Two simple sets, the XOR and the AND of their members, and boxes of up to three stumps. Every
+# bound kernel has the attribute `hypotheses`, the set it embodies; a sample of them is a finite
+# ensemble with its own kernel.
 
 kernels = {
     "stump": Stump().bind(X),
@@ -39,11 +39,11 @@ for name, kernel in kernels.items():
     print(f"{name:24}  K = {kernel(X)[0, 1]:7.3f}, sampled {sampled.kernel(X)[0, 1]:7.3f}")
 
 # %%
-# The error falls like one over the root
-# --------------------------------------
+# Error by number of hypotheses
+# -----------------------------
 # The error is the Frobenius norm of the difference, relative to that of the kernel matrix,
-# averaged over ten samples of each size. The sets differ in how much their members disagree,
-# which moves a line up or down, but not in its slope.
+# averaged over ten samples of each size. How much the members of a set disagree shifts its line
+# up or down, but does not change the slope.
 
 
 def mean_error(kernel, n_hypotheses, n_repeats=10):

@@ -1,12 +1,12 @@
 """
-Which columns? Ask parallel universes
-=====================================
+Variable selection by parallel evolution
+========================================
 
-Ten columns, of which three make y; fifty rows. Which three? The usual answer is to minimise a
-criterion such as AIC over subsets of columns, and it is usually wrong: the subset of least AIC
-holds the true columns *and* a few that happened to help. Zhu (2008, Section 4.3) lets short
-evolutions in parallel universes vote instead. These are his Figures 5 and 6, on a draw of ours in
-which, as in 71 of 100, the least AIC is wrong.
+Three of ten columns determine y, and there are fifty rows. The usual method, minimising a criterion
+such as AIC over subsets of columns, is usually wrong: the subset with the lowest AIC contains the
+true columns *and* a few spurious ones. Zhu (2008, Section 4.3) takes a vote of short evolutionary
+searches in parallel universes instead. These are Figures 5 and 6 of the paper, for a random draw on
+which, as on 71 of 100, the lowest AIC is wrong.
 """
 
 import matplotlib.pyplot as plt
@@ -26,19 +26,19 @@ true = np.isin(np.arange(10), [1, 4, 7])
 # %%
 # All 1024 subsets
 # ----------------
-# The subset of least AIC is not the true one, and many are so close that AIC cannot tell them
-# apart. But those that hold all three true columns are far below all others.
+# The subset with the lowest AIC is not the true one, and many others have almost the same AIC. But
+# the subsets that contain all three true columns have a much lower AIC than all others.
 
 table = exhaustive_search(X, y)
 n_true = table.subsets[:, true].sum(axis=1)
 sizes = table.subsets.sum(axis=1)
-print("least AIC:", np.flatnonzero(table.best), "instead of", np.flatnonzero(true))
+print("lowest AIC:", np.flatnonzero(table.best), "instead of", np.flatnonzero(true))
 
 figure, axis = plt.subplots(figsize=(7, 5), layout="constrained")
 for number, marker in enumerate("x+^o"):
-    of_that = n_true == number
-    place = sizes[of_that] + 0.12 * (number - 1.5)
-    axis.scatter(place, table.scores[of_that], marker=marker, s=14, label=f"{number}")
+    matching = n_true == number
+    place = sizes[matching] + 0.12 * (number - 1.5)
+    axis.scatter(place, table.scores[matching], marker=marker, s=14, label=f"{number}")
 place = np.flatnonzero((table.subsets == true).all(axis=1))[0]
 axis.annotate(
     "true model",
@@ -47,15 +47,15 @@ axis.annotate(
     arrowprops={"arrowstyle": "->"},
 )
 axis.set(xlabel="size of the subset", ylabel="AIC", xticks=range(11))
-axis.legend(title="true columns held")
+axis.legend(title="number of true columns")
 plt.show()
 
 # %%
 # Universes
 # ---------
-# After a few generations of an evolutionary search the best subset of a universe is one of the
-# lower group, and chance decides which. What these subsets have in common are the true columns.
-# One universe alone is likely to hold a spurious one; ten already tell.
+# After a few generations of an evolutionary search, the best subset of a universe is a random one
+# of the lower group. The columns that these subsets have in common are the true ones. A single
+# universe is likely to contain a spurious column; ten are enough to exclude them.
 
 figure, panels = plt.subplots(2, 2, figsize=(9, 6), layout="constrained", width_ratios=[2, 3])
 for (left, right), n_universes in zip(panels, (1, 10), strict=True):
@@ -67,11 +67,11 @@ for (left, right), n_universes in zip(panels, (1, 10), strict=True):
 plt.show()
 
 # %%
-# Not too long
-# ------------
-# Universes that evolve for long agree on the least AIC, spurious columns included. The
-# default stops them (dotted) when the survivors of each have become alike, but not the universes.
-# The long evolution has more mutations than the default, so that it arrives.
+# Early stopping
+# --------------
+# Universes that evolve for long agree on the lowest AIC, including spurious columns. By default
+# each stops (dotted line) when its survivors have become similar, while the universes still
+# differ. The long evolution has a higher mutation rate than the default, so that it converges.
 
 long = ParallelEvolutionSelector(n_generations=60, random_state=0, mutation=0.1).fit(X, y)
 short = ParallelEvolutionSelector(random_state=0).fit(X, y)

@@ -1,10 +1,11 @@
 """
-Finding what is rare
-====================
+Detecting a rare class with LAGO
+================================
 
-A rare class, a background that is everywhere, and the question which rows to look at first. LAGO
-puts a kernel on every rare row, as wide as the background is far from it: a stone that stands free
-on the board of Go controls more of it.
+Rank rows by how likely they belong to a rare class, so that the most promising ones can be
+inspected first. LAGO places a kernel on every rare row, with a width equal to its distance from
+the background class: like an isolated stone in the game of Go, a row far from the background
+controls a larger area.
 """
 
 import matplotlib.pyplot as plt
@@ -17,10 +18,10 @@ from sklearn.svm import SVC
 from kernsemble.detection import HitCurveDisplay, LagoClassifier, average_precision
 
 # %%
-# The radii
-# ---------
-# Fifteen rare rows on two clouds, one within the background and one beside it. The circles are
-# the radii: the mean distance to the five nearest background rows.
+# Radii
+# -----
+# Fifteen rare rows in two clusters, one inside the background and one outside. The radius of a
+# circle is the mean distance to the five nearest background rows.
 
 rng = np.random.default_rng(0)
 background = rng.normal(size=(400, 2)) * [1.6, 1.0]
@@ -42,14 +43,14 @@ panel.scatter(*background.T, s=6, c="#888888")
 panel.scatter(*rare.T, s=16, c="#b2182b")
 for centre, radius in zip(rare, detector.kernels_[0].widths[:, 0], strict=True):
     panel.add_patch(plt.Circle(centre, radius, fill=False, color="#b2182b", linewidth=0.8))
-panel.set(aspect="equal", title="the logarithm of the score; dashed: what predict calls rare")
+panel.set(aspect="equal", title="log score; dashed: threshold of predict")
 plt.show()
 
 # %%
-# A few eights among many digits
-# ------------------------------
-# Fifty eights are left among the others. Half of the rows are learned from, the other half is
-# ranked: the hit curve tells how many eights are among the first n.
+# A rare digit
+# ------------
+# Fifty eights are kept among the other digits. The models are fitted to half of the rows and rank
+# the other half: the hit curve shows the number of eights among the first n rows.
 
 images, digits = load_digits(return_X_y=True)
 rng = np.random.default_rng(0)
@@ -69,9 +70,9 @@ panel.set_xlim(0, 100)
 plt.show()
 
 # %%
-# LAGO has nothing to solve: one search for neighbours serves every fold and every width that is
-# tried. Its scores of held-out rows are kept, and estimate its precision without test rows; with 25
-# rare rows on either side, roughly.
+# LAGO solves no optimisation problem: one nearest-neighbour search serves every fold and every
+# candidate width. Its held-out scores estimate the precision without test rows; with 25 rare rows
+# in each half, only roughly.
 
 lago = models["LAGO"]
 print(f"alpha {lago.alpha_[0]:.2f}")

@@ -1,16 +1,15 @@
 r"""
-A kernel with a width, a forest, and a kernel without
-=====================================================
+Sensitivity to parameters: SVM and random forest
+================================================
 
-Zhu (2008, Figure 3) counts the mistakes of a support vector machine with the kernel
-:math:`e^{-h\|u - v\|^2}`, over its penalty and h, and of a random forest, over the number m of
-features a split looks at and the number B of trees, on 3,065 messages of the spam data: "choosing
-the right h for SVM is much more critical than choosing the right m", and "in order to be
-competitive, it is necessary to use a different kernel function". So here is a third panel: the
-machine of all stumps, which has no h.
+Zhu (2008, Figure 3) counts the errors of a support vector machine with the kernel :math:`e^{-h\|u
+- v\|^2}` for several penalties and h, and of a random forest for several numbers m of features per
+split and B of trees, on 3,065 messages of the spam data: "choosing the right h for SVM is much
+more critical than choosing the right m", and "in order to be competitive, it is necessary to use a
+different kernel function". The third panel is the SVM with the stump kernel, which has no h.
 
-The spam data are read from the folder that ``KERNSEMBLE_DATA`` names; without it the picture is
-drawn for generated data.
+The spam data are read from the folder given by the environment variable ``KERNSEMBLE_DATA``;
+without it the example uses generated data.
 """
 
 import matplotlib.pyplot as plt
@@ -32,20 +31,20 @@ except DatasetNotFoundError:
 X_train, X_test, y_train, y_test = train_test_split(X, y, train_size=1 / 3, random_state=0)
 
 # %%
-# Two panels of the paper
-# -----------------------
-# A line for every h, and one for every m. Features are left as they are, as in the paper.
+# Panels of the paper
+# -------------------
+# One line per h, and one per m. Features are not scaled, as in the paper.
 
 
-def mistakes(model):
-    """Count them on the test rows."""
+def n_errors(model):
+    """Return the number of errors on the test rows."""
     return int((model.predict(X_test) != y_test).sum())
 
 
 Cs, widths = np.logspace(-1, 3, 5), np.logspace(-6, 1, 4)
 with_width = {
     h: [
-        mistakes(InfiniteEnsembleClassifier(Gaussian(h), C=C, scaling=None).fit(X_train, y_train))
+        n_errors(InfiniteEnsembleClassifier(Gaussian(h), C=C, scaling=None).fit(X_train, y_train))
         for C in Cs
     ]
     for h in widths
@@ -55,16 +54,16 @@ sizes, features = [10, 30, 100, 200], [1, 2, 7, 20, X.shape[1]]
 forests = {}
 for m in features:
     forest = RandomForestClassifier(max_features=m, warm_start=True, random_state=0, n_jobs=2)
-    forests[m] = [mistakes(forest.set_params(n_estimators=B).fit(X_train, y_train)) for B in sizes]
+    forests[m] = [n_errors(forest.set_params(n_estimators=B).fit(X_train, y_train)) for B in sizes]
 
 # %%
-# One without a width
-# -------------------
-# All stumps, on the scale of ranks: long tails, such as counts of words have, do not matter there.
+# A kernel without a width
+# ------------------------
+# The stump kernel on ranges and on ranks, where the long tails of word counts do not matter.
 
 stumps = {
     scaling: [
-        mistakes(InfiniteEnsembleClassifier(Stump(), C=C, scaling=scaling).fit(X_train, y_train))
+        n_errors(InfiniteEnsembleClassifier(Stump(), C=C, scaling=scaling).fit(X_train, y_train))
         for C in 2.0 ** np.arange(-9, 4, 2)
     ]
     for scaling in ("range", "rank")
@@ -76,22 +75,22 @@ for h, counts in with_width.items():
 for m, counts in forests.items():
     axes[1].plot(sizes, counts, "o-", label=f"m = {m}")
 for scaling, counts in stumps.items():
-    axes[2].semilogx(2.0 ** np.arange(-9, 4, 2), counts, "o-", label=f"scale of {scaling}")
+    axes[2].semilogx(2.0 ** np.arange(-9, 4, 2), counts, "o-", label=f"scaling: {scaling}")
 for ax, title, label in zip(
     axes,
-    ["SVM with a width", "random forest", "SVM of all stumps"],
+    ["SVM, Gaussian kernel", "random forest", "SVM, stump kernel"],
     ["C", "trees", "C"],
     strict=True,
 ):
     ax.set(title=title, xlabel=label)
     ax.legend()
-axes[0].set_ylabel(f"mistakes among {len(y_test)} rows of {name}")
+axes[0].set_ylabel(f"errors on {len(y_test)} test rows of {name}")
 plt.show()
 
 # %%
-# The numbers of the picture:
+# Fewest and most errors of each model:
 
-print(f"SVM, best and worst h and C: {np.min(list(with_width.values()))}", end=", ")
+print(f"SVM, Gaussian kernel: {np.min(list(with_width.values()))}", end=", ")
 print(np.max(list(with_width.values())))
 print(f"random forest: {np.min(list(forests.values()))}, {np.max(list(forests.values()))}")
-print(f"all stumps: {np.min(list(stumps.values()))}, {np.max(list(stumps.values()))}")
+print(f"SVM, stump kernel: {np.min(list(stumps.values()))}, {np.max(list(stumps.values()))}")

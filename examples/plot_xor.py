@@ -1,14 +1,14 @@
 """
-Exclusive or: what stumps cannot say
-====================================
+Exclusive or: a limit of stumps
+===============================
 
-Label the corners of a square so that neighbours differ. A decision stump looks at one
-coordinate, so its vote is no better than a coin's; and a sum of functions of one coordinate
-each, which is all that a vote of stumps can be, cannot follow the diagonal. This is a
-statement about the hypotheses, not about their number: even *all* stumps at once fail.
+Label the corners of a square so that neighbours differ. A decision stump depends on one
+coordinate, so it is no better than guessing; and a vote of stumps, a sum of functions of one
+coordinate each, cannot separate the classes. This is a limit of the hypotheses, not of their
+number: even *all* stumps together fail.
 
-It takes hypotheses that see both coordinates. Here are three infinite sets of them, and the
-only thing that changes from panel to panel is the kernel that we hand to scikit-learn's SVC.
+The problem needs hypotheses that depend on both coordinates. This example uses three infinite
+sets of them; the only difference between the panels is the kernel of scikit-learn's SVC.
 """
 
 import matplotlib.pyplot as plt
@@ -24,11 +24,10 @@ X_test, y_test = make_xor(4_000, noise=0.35, random_state=1)
 # %%
 # Four ensembles
 # --------------
-# Each kernel is the inner product of the votes of its hypotheses: of all stumps; of the boxes
-# that two stumps can cut out; of all perceptrons, whose boundaries are lines of any
-# direction; and of the leaves of decision trees of every depth, which is what the Laplacian
-# kernel embodies. A kernel is bound to the training rows, which fixes its constants, and is
-# then a function that SVC accepts.
+# Each kernel is the inner product of the votes of its hypotheses: all stumps; the boxes bounded
+# by two stumps; all perceptrons, whose boundaries are lines of any direction; and the leaves of
+# decision trees of every depth, which the Laplacian kernel embodies. A kernel is bound to the
+# training rows, which sets its constants, and is then a function that SVC accepts.
 
 ensembles = {
     "every stump": Stump(),
@@ -41,10 +40,10 @@ for name, model in models.items():
     print(f"{name:21}  test error {100 * (1 - model.score(X_test, y_test)):5.1f} %")
 
 # %%
-# What they decide
-# ----------------
-# The colour is the decision function, the line its zero. The vote of all stumps is a sum of
-# one function of the first coordinate and one of the second; the other three bend.
+# Decision boundaries
+# -------------------
+# The colour is the decision function, the line is its zero level. The vote of all stumps is a
+# sum of one function of each coordinate; the other three have interactions.
 
 axis = np.linspace(-2.3, 2.3, 121)
 horizontal, vertical = np.meshgrid(axis, axis)
@@ -65,7 +64,7 @@ for panel, (name, model) in zip(panels.flat, models.items(), strict=True):
 plt.show()
 
 # %%
-# No choice of C would have helped the stumps. On the four bare corners ``K @ y`` is zero, so
+# No value of C would help the stumps. On the four corners without noise ``K @ y`` is zero, so
 # whatever the coefficients :math:`\beta` and the bias b of :math:`f = K\beta + b` are,
 # :math:`\sum_i y_i f(x_i) = y^\top K \beta + b \sum_i y_i = 0`, and not all of the
 # :math:`y_i f(x_i)` can be positive.

@@ -1,4 +1,4 @@
-"""A model read from a file is the model that was written, and nothing else gets in."""
+"""A loaded model equals the saved one, and untrusted files are refused."""
 
 import io
 import json
@@ -21,7 +21,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import SVC
 
-from kernsemble import persistence
+from kernsemble import _files, persistence
 from kernsemble.kernels import Category, Gaussian, Perceptron, Stump
 from kernsemble.persistence import (
     HEADER,
@@ -56,7 +56,7 @@ def name_of(item):
 
 
 def with_header(path, header):
-    """A kernel's file with another header, None for no header."""
+    """Write the file of a kernel with another header, None for no header."""
     archive = io.BytesIO()
     skops.dump(Stump(), archive)
     with zipfile.ZipFile(archive, "a") as members:
@@ -67,7 +67,7 @@ def with_header(path, header):
 
 
 def with_types(path, **names):
-    """A kernel's file in which a class is called something else."""
+    """Write the file of a kernel in which a class has another name."""
     source = save(Stump(), path)
     with zipfile.ZipFile(source) as members:
         contents = {name: members.read(name) for name in members.namelist()}
@@ -79,7 +79,7 @@ def with_types(path, **names):
     return path
 
 
-# -- what comes back
+# -- round trips
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
@@ -168,7 +168,7 @@ def test_a_file_is_readable_by_skops_alone(tmp_path):
     assert skops.load(path, trusted=skops.get_untrusted_types(file=path)) == STUMP
 
 
-# -- what is refused
+# -- untrusted types
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ def test_a_file_is_readable_by_skops_alone(tmp_path):
     [(Doubling(), Doubling), (FunctionTransformer(halved), halved)],
     ids=["class", "function"],
 )
-def test_unknown_types_are_refused_unless_vouched_for(step, culprit, tmp_path):
+def test_unknown_types_are_refused_unless_trusted(step, culprit, tmp_path):
     fitted = make_pipeline(step, SVC(kernel=STUMP)).fit(X, y)
     path = save(fitted, tmp_path / "model.skops")
     with pytest.raises(UntrustedModelError) as refusal:
@@ -220,14 +220,14 @@ def test_methods_are_refused(tmp_path):
         load(save(STUMP._with_constants, tmp_path / "model.skops"))
 
 
-def test_the_errors_survive_the_way_from_a_worker():
+def test_the_errors_can_be_pickled():
     for kind in (UntrustedModelError, ModelFileError, VersionMismatchWarning):
         again = pickle.loads(pickle.dumps(kind("why")))
         assert type(again) is kind
         assert str(again) == "why"
 
 
-# -- what is not a model
+# -- other and damaged files
 
 
 @pytest.mark.parametrize("kept", [0, 1, 2, 30, 0.5, -1])
@@ -272,7 +272,7 @@ def test_archives_of_others_are_refused(header, tmp_path):
 
 
 @pytest.mark.parametrize("header", [[], {"format": "one"}, {"format": 1, "versions": [3]}])
-def test_a_header_that_makes_no_sense_is_damage(header, tmp_path):
+def test_an_invalid_header_is_damage(header, tmp_path):
     path = with_header(tmp_path / "model.skops", header)
     with pytest.raises(ModelFileError, match="truncated or damaged"):
         load(path)
@@ -281,14 +281,14 @@ def test_a_header_that_makes_no_sense_is_damage(header, tmp_path):
 def test_later_formats_are_refused(tmp_path):
     header = {"format": persistence.FORMAT + 1, "versions": {"kernsemble": "9.9.9"}}
     path = with_header(tmp_path / "model.skops", header)
-    with pytest.raises(ModelFileError, match=r"format 2, .* up to 1: .* kernsemble 9\.9\.9"):
+    with pytest.raises(ModelFileError, match=r"format 2, .* up to 1\. .* kernsemble 9\.9\.9"):
         load(path)
 
 
 def test_a_model_that_cannot_be_rebuilt_names_the_versions_that_can(tmp_path):
     path = with_types(tmp_path / "model.skops", __module__="gone", __class__="Stump")
     with pytest.raises(
-        ModelFileError, match=r"cannot be rebuilt here \(ModuleNotFoundError: .*scikit-learn "
+        ModelFileError, match=r"cannot be loaded here \(ModuleNotFoundError: .*scikit-learn "
     ):
         load(path, trusted=["gone.Stump"])
 
@@ -311,7 +311,7 @@ def claim_version(monkeypatch, claimed):
 @pytest.mark.parametrize(
     ("saved", "here"), [("0.1.0", "0.2.0"), ("0.2.1", "0.1.9"), ("0.9.0", "1.0.0"), ("2.0", "1.9")]
 )
-def test_another_series_of_versions_is_warned_of(saved, here, monkeypatch, tmp_path):
+def test_another_release_series_causes_a_warning(saved, here, monkeypatch, tmp_path):
     claim_version(monkeypatch, saved)
     path = save(STUMP, tmp_path / "kernel.skops")
     claim_version(monkeypatch, here)
@@ -320,14 +320,14 @@ def test_another_series_of_versions_is_warned_of(saved, here, monkeypatch, tmp_p
     (warning,) = caught
     assert warning.filename == __file__
     message = str(warning.message)
-    assert f"was saved with kernsemble {saved}, and here is kernsemble {here}:" in message
+    assert f"with kernsemble {saved}, and the installed version is kernsemble {here}:" in message
     assert f"pip install kernsemble=={saved}" in message
 
 
 @pytest.mark.parametrize(
     ("saved", "here"), [("0.1.0.dev0", "0.1.3"), ("1.0.0", "1.7.2"), ("10.1", "10.0rc1")]
 )
-def test_versions_of_one_series_understand_each_other(saved, here, monkeypatch, tmp_path):
+def test_versions_of_one_series_cause_no_warning(saved, here, monkeypatch, tmp_path):
     claim_version(monkeypatch, saved)
     path = save(STUMP, tmp_path / "kernel.skops")
     claim_version(monkeypatch, here)
@@ -358,7 +358,7 @@ def test_an_error_leaves_the_old_file_as_it_was(failing, monkeypatch, tmp_path):
     def fail(*_, **__):
         raise OSError("the disk is full")
 
-    target = {"dump": (skops, "dump"), "write": (persistence.os, "fsync")}
+    target = {"dump": (skops, "dump"), "write": (_files.os, "fsync")}
     monkeypatch.setattr(*target.get(failing, (Path, "replace")), fail)
     with pytest.raises(OSError, match="the disk is full"):
         save(PERCEPTRON, path)
@@ -373,19 +373,19 @@ def test_saving_again_replaces_the_file(tmp_path):
 
 
 @pytest.mark.parametrize("use", [lambda path: save(STUMP, path), load], ids=["save", "load"])
-def test_without_skops_the_way_to_install_it_is_told(use, monkeypatch, tmp_path):
+def test_without_skops_the_error_names_the_remedy(use, monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "skops.io", None)
     with pytest.raises(ImportError, match="pip install skops"):
         use(tmp_path / "kernel.skops")
 
 
-def test_arrays_of_a_loaded_kernel_cannot_be_changed(tmp_path):
+def test_arrays_of_a_loaded_kernel_are_read_only(tmp_path):
     again = load(save(STUMP, tmp_path / "kernel.skops"))
     with pytest.raises(ValueError, match="read-only"):
         again.hypotheses.knots[0][0] = 99.0
 
 
-def test_what_listens_to_a_fit_is_not_saved(tmp_path):
+def test_callbacks_are_not_saved(tmp_path):
     callback = pytest.importorskip("sklearn.callback")
     machine = InfiniteEnsembleClassifier().set_callbacks(
         callback.ScoringMonitor(scoring="accuracy")
@@ -397,7 +397,7 @@ def test_what_listens_to_a_fit_is_not_saved(tmp_path):
 
 
 @pytest.mark.parametrize("form", [sparse.csr_matrix, sparse.csr_array])
-def test_machines_fitted_on_sparse_rows_are_kept(form, tmp_path):
+def test_machines_fitted_to_sparse_rows_can_be_saved(form, tmp_path):
     machine = InfiniteEnsembleClassifier().fit(form(X), y)
     again = load(save(machine, tmp_path / "machine.skops"))
     assert_array_equal(again.predict(form(X)), machine.predict(form(X)))

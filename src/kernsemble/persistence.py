@@ -1,7 +1,7 @@
-"""Models in files that can be opened without running what is in them.
+"""Save and load models in files that contain no code.
 
-A file is a skops archive with one more member, ``kernsemble.json``: the format and the
-versions that wrote it, which are checked before anything else is read.
+A file is a skops archive with one more member, ``kernsemble.json``, which holds the format and
+the versions that wrote it. These are checked before anything else is read.
 """
 
 import json
@@ -14,11 +14,11 @@ from importlib.metadata import version
 from io import BytesIO
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 from zipfile import ZIP_DEFLATED, ZipFile
 
 from sklearn.base import BaseEstimator
 
+from kernsemble._files import atomic_write, check_folder
 from kernsemble._value import Value
 
 __all__ = ["ModelFileError", "UntrustedModelError", "VersionMismatchWarning", "load", "save"]
@@ -27,8 +27,8 @@ FORMAT = 1
 HEADER = "kernsemble.json"
 RECORDED = ("kernsemble", "scikit-learn", "numpy", "skops")
 
-# Classes of scikit-learn that fitted searches and Gaussian processes hold, which skops leaves
-# to its users: they keep settings and arrays, and do nothing when they are made.
+# Modules of scikit-learn classes that fitted searches and Gaussian processes contain and skops
+# does not trust by default. These classes store settings and arrays; creating one runs no code.
 HELPER_MODULES = frozenset(
     {
         "sklearn.gaussian_process._gpc",
@@ -43,29 +43,29 @@ SPARSE_ROWS = frozenset({"scipy.sparse._csr.csr_matrix", "scipy.sparse._csr.csr_
 
 
 class ModelFileError(ValueError):
-    """A file does not hold a model that this version can read."""
+    """A file does not contain a model that this version can read."""
 
 
 class UntrustedModelError(ValueError):
-    """A file holds types that neither this library nor scikit-learn vouches for."""
+    """A file contains types that are not trusted."""
 
 
 class VersionMismatchWarning(UserWarning):
-    """A model was saved by a version of this library that may have meant other things."""
+    """A model was saved by an incompatible version of this library."""
 
 
 def save(model: object, path: str | os.PathLike[str]) -> Path:
-    """Write a kernel, or an estimator fitted or not, to a file that `load` reads.
+    """Save a kernel or an estimator, fitted or not, to a file.
 
-    The file holds arrays and settings, no code. It appears whole or not at all: an error
-    leaves an older file of that name as it was.
+    The file contains arrays and settings, no code. It is written atomically: after an error an
+    existing file of that name is unchanged.
 
     Parameters
     ----------
     model : object
-        A kernel, one of our estimators or scikit-learn's, or a list or dict of them.
+        Kernel, estimator of this library or of scikit-learn, or a list or dict of them.
     path : str or path
-        Where to; ``.skops`` is the customary ending.
+        File to write; ``.skops`` is the usual extension.
 
     Returns
     -------
@@ -90,22 +90,19 @@ def save(model: object, path: str | os.PathLike[str]) -> Path:
     """
     skops = _import_skops()
     path = Path(path)
-    if not path.parent.is_dir():
-        raise FileNotFoundError(
-            f"path = {str(path)!r}: there is no folder {str(path.parent)!r}; make it first, "
-            "Path(path).parent.mkdir(parents=True)"
-        )
+    check_folder(path)
     archive = BytesIO()
     skops.dump(_without_callbacks(model), archive, compression=ZIP_DEFLATED)
     header = {"format": FORMAT, "versions": {name: version(name) for name in RECORDED}}
     with ZipFile(archive, "a", ZIP_DEFLATED) as members:
         members.writestr(HEADER, json.dumps(header, indent=2))
-    _write_whole(path, archive.getvalue())
+    with atomic_write(path) as part:
+        part.write_bytes(archive.getvalue())
     return path
 
 
 def _without_callbacks(model: object) -> object:
-    """Return an estimator without what listens to its fits, which no file can hold."""
+    """Return an estimator without its callbacks, which cannot be saved."""
     if not getattr(model, "_skl_callbacks", None):
         return model
     silent = copy(model)
@@ -114,19 +111,19 @@ def _without_callbacks(model: object) -> object:
 
 
 def load(path: str | os.PathLike[str], trusted: Iterable[str] = ()) -> Any:
-    """Return the model of a file that `save` wrote.
+    """Load a model from a file that `save` wrote.
 
-    Only kernels, hypotheses and estimators of this library are rebuilt, those of
-    scikit-learn, and arrays. A file that holds anything else is refused before any of it
-    is built. That keeps foreign code out; it does not make a stranger's numbers right, nor
-    promise that compiled code survives arrays that were made to harm it.
+    Only kernels, hypotheses and estimators of this library, scikit-learn's estimators and arrays
+    are rebuilt. A file with any other type is refused before anything is built. This keeps foreign
+    code out; it does not make the numbers of an untrusted file correct, nor does it protect
+    compiled code from malicious arrays.
 
     Parameters
     ----------
     path : str or path
-        The file.
+        File to read.
     trusted : strings, default=()
-        The full names of more types that you vouch for. Rebuilding one may run its code.
+        Full names of additional types that you trust. Rebuilding one may run its code.
 
     Returns
     -------
@@ -136,14 +133,14 @@ def load(path: str | os.PathLike[str], trusted: Iterable[str] = ()) -> Any:
     Raises
     ------
     UntrustedModelError
-        If there are other types in the file; the message names them.
+        If the file contains other types; the message lists them.
     ModelFileError
-        If the file is damaged, was written by something else or by a later format.
+        If the file is damaged, was written by another program, or has a later format.
 
     Warns
     -----
     VersionMismatchWarning
-        If another series of versions of this library wrote the file (0.1, 0.2, 1, 2).
+        If the file was written by another release series of this library (0.1, 0.2, 1, 2).
 
     Examples
     --------
@@ -158,18 +155,18 @@ def load(path: str | os.PathLike[str], trusted: Iterable[str] = ()) -> Any:
     """
     skops = _import_skops()
     path = Path(path)
-    content = path.read_bytes()  # once: what is checked is what is built
+    content = path.read_bytes()  # read once, so that the checked bytes are the loaded ones
     versions = _checked_versions(path, content)
     try:
         found = set(skops.get_untrusted_types(data=content))
-        vouched = {trusted} if isinstance(trusted, str) else set(trusted)
-        unknown = sorted(name for name in found - vouched if not _is_known(name))
+        allowed = {trusted} if isinstance(trusted, str) else set(trusted)
+        unknown = sorted(name for name in found - allowed if not _is_trusted(name))
         if not unknown:
             return skops.loads(content, trusted=sorted(found))
     except Exception as error:
         raise ModelFileError(
-            f"{path} holds a model that cannot be rebuilt here ({type(error).__name__}: {error}). "
-            f"It was saved with {_text(versions)}: install these, or fit and save it again"
+            f"{path} contains a model that cannot be loaded here ({type(error).__name__}: {error})."
+            f" It was saved with {_text(versions)}: install these, or fit and save it again"
         ) from error
     raise UntrustedModelError(
         f"{path} holds types that are not known to be harmless: {', '.join(unknown)}. If you know "
@@ -182,25 +179,13 @@ def _import_skops() -> Any:
         return import_module("skops.io")
     except ModuleNotFoundError as error:
         raise ImportError(
-            "models are saved and loaded with skops, which is not installed: pip install skops"
+            "saving and loading models needs skops, which is not installed: pip install skops"
         ) from error
 
 
-def _write_whole(path: Path, content: bytes) -> None:
-    part = path.with_name(f".{path.name}.{uuid4().hex}.part")
-    try:
-        with part.open("xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
-
-
 def _checked_versions(path: Path, content: bytes) -> dict[str, str]:
-    """Return the versions that wrote a file which is whole, ours and not of a later format."""
-    if not b"PK".startswith(content[:2]):  # as archives begin
+    """Return the versions that wrote a file; raise an error if it cannot be read."""
+    if not b"PK".startswith(content[:2]):  # first bytes of a zip archive
         raise _not_ours(path)
     try:
         with ZipFile(BytesIO(content)) as members:
@@ -210,16 +195,16 @@ def _checked_versions(path: Path, content: bytes) -> dict[str, str]:
             raise ValueError(f"the checksum of {damaged} is wrong")
         versions = {name: str(each) for name, each in header.get("versions", {}).items()}
         written_as = int(header.get("format", FORMAT))
-    except Exception as error:  # what zipfile raises depends on where the damage is
+    except Exception as error:  # the type depends on the position of the damage
         raise ModelFileError(
-            f"{path} is truncated or damaged ({error}): copy it again, or save the model again"
+            f"{path} is truncated or damaged ({error}): copy or save it again"
         ) from error
     if "kernsemble" not in versions:
         raise _not_ours(path)
     if written_as > FORMAT:
         raise ModelFileError(
-            f"{path} has format {written_as}, and this version of kernsemble reads up to {FORMAT}: "
-            f"it was saved with {_text(versions)}, install that"
+            f"{path} has format {written_as}, and this version of kernsemble reads formats up to "
+            f"{FORMAT}. It was saved with {_text(versions)}: install that version"
         )
     if _series(versions["kernsemble"]) != _series(version("kernsemble")):
         _warn_of_versions(path, versions)
@@ -228,13 +213,13 @@ def _checked_versions(path: Path, content: bytes) -> dict[str, str]:
 
 def _not_ours(path: Path) -> ModelFileError:
     return ModelFileError(
-        f"{path} was not written by kernsemble.save: give a file that was; skops.io.load reads "
-        "other skops files"
+        f"{path} was not written by kernsemble.save: give a file that was, or load other skops "
+        "files with skops.io.load"
     )
 
 
 def _series(release: str) -> list[str]:
-    """Return what must be equal for two versions to promise to understand each other."""
+    """Return the release series of a version; versions of one series are compatible."""
     return release.split(".")[: 2 if release.startswith("0.") else 1]
 
 
@@ -242,11 +227,11 @@ def _warn_of_versions(path: Path, saved: dict[str, str]) -> None:
     here = {name: version(name) for name in saved if name in RECORDED}
     changed = {name: saved[name] for name in here if saved[name] != here[name]}
     warnings.warn(
-        f"{path} was saved with {_text(changed)}, and here is "
-        f"{_text({name: here[name] for name in changed})}: results may differ; fit and save the "
+        f"{path} was saved with {_text(changed)}, and the installed version is "
+        f"{_text({name: here[name] for name in changed})}: results may differ. Fit and save the "
         f"model again, or pip install kernsemble=={saved['kernsemble']}",
         VersionMismatchWarning,
-        stacklevel=4,  # the call of `load`
+        stacklevel=4,  # the caller of `load`
     )
 
 
@@ -254,11 +239,11 @@ def _text(versions: dict[str, str]) -> str:
     return ", ".join(f"{name} {each}" for name, each in versions.items())
 
 
-def _is_known(name: str) -> bool:
-    """Whether a name is that of a class, of ours or of a helper, which is safe to make.
+def _is_trusted(name: str) -> bool:
+    """Return whether a name is that of a class of this library or of `HELPER_MODULES`.
 
-    The module must be where the class is defined: what a module merely imports is not its
-    own, and functions are never known.
+    The class must be defined in the module, not merely imported there. Functions are never
+    trusted.
     """
     from sklearn.gaussian_process.kernels import Kernel as GaussianProcessKernel  # heavy
 

@@ -124,7 +124,7 @@ def test_existing_files_are_replaced_only_by_force(run, refused, tmp_path):
     assert "exists: give another name, or --force" in refused(*words)
     assert run(*words, "--force").exit_code == 0
     assert out.read_bytes()[:2] == b"PK"
-    assert "is read by this command" in refused("fit", train, "-t", "y", "-o", train, "--force")
+    assert "is an input of this command" in refused("fit", train, "-t", "y", "-o", train, "--force")
 
 
 def broken_tables():

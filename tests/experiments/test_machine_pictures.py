@@ -119,7 +119,7 @@ def test_a_comparison_is_told_whole():
     again = as_nu_comparison(told)
     assert sorted(again.rivals) == list(NUS)
     machine = MultiplicativeSVC(rank=60, random_state=0)
-    expected = NuComparison.of(*small[:4], machine=machine, nus=NUS)
+    expected = NuComparison.from_data(*small[:4], machine=machine, nus=NUS)
     for ours, theirs in zip(
         (again.ensemble, *again.rivals.values()),
         (expected.ensemble, *expected.rivals.values()),

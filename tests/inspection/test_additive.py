@@ -1,4 +1,4 @@
-"""Shape functions, densities and contributions of additive machines are the machines."""
+"""Shape functions, densities and contributions of additive machines add up to the machines."""
 
 import numpy as np
 import pandas as pd
@@ -49,7 +49,7 @@ SCALINGS = ["range", "rank", "distinct", None]
 
 
 def sample(n=60, seed=0):
-    """Rows with ties on three scales, classes, and rows that also lie beyond them."""
+    """Return rows with ties on three scales, their classes, and rows to explain, some beyond."""
     rng = np.random.default_rng(seed)
     X = np.round(rng.normal(size=(n, 3)), 1) * [1.0, 10.0, 1000.0] + [0.0, 5.0, -2000.0]
     y = (X[:, 0] + X[:, 1] / 10.0 + rng.normal(size=n) > 0.5).astype(int)
@@ -58,7 +58,7 @@ def sample(n=60, seed=0):
 
 
 def mixed_table(n=80, seed=0):
-    """A table with missing numbers, categories, a missing category, and rows to explain."""
+    """Return a table with missing numbers and categories, its first column, and rows to explain."""
     rng = np.random.default_rng(seed)
     a = np.round(rng.normal(size=n), 1)
     table = pd.DataFrame(
@@ -73,16 +73,16 @@ def mixed_table(n=80, seed=0):
 
 
 def values_of(model, X):
-    """The value of every machine, by public methods where there is one."""
+    """Return the value of every machine, by public methods where possible."""
     if hasattr(model, "classes_") and len(model.classes_) == 2:
         return model.decision_function(X)[:, np.newaxis]
     if not hasattr(model, "classes_"):
         return model.predict(X)[:, np.newaxis]
-    return EnsembleView.of(model, machine=0).model.values(X)
+    return EnsembleView.from_estimator(model, machine=0).model.values(X)
 
 
 def assert_view_is_the_machine(model, X, Z, tol=1e-9):
-    """Shapes, densities and contributions add up to the values of each machine."""
+    """Check that shapes and contributions add up to the values of each machine."""
     expected = values_of(model, Z)
     views = EnsembleView.each(model, X)
     assert len(views) == expected.shape[1]
@@ -95,7 +95,7 @@ def assert_view_is_the_machine(model, X, Z, tol=1e-9):
         together = found.intercept + found.contributions.sum(axis=1)
         assert_allclose(together, expected[:, machine], atol=tol * scale)
         assert_allclose(found.values, expected[:, machine], rtol=0, atol=0)
-        rows = view.model.read(Z)
+        rows = view.model.encode(Z)
         shapes = sum(view.shape(d)(rows[:, d]) for d in range(rows.shape[1]))
         assert_allclose(view.intercept + shapes, expected[:, machine], atol=tol * scale)
         assert sum(view.importances().shares.values()) == pytest.approx(1.0)
@@ -105,17 +105,17 @@ def assert_view_is_the_machine(model, X, Z, tol=1e-9):
 
 @pytest.mark.parametrize("scaling", SCALINGS)
 @pytest.mark.parametrize("kernel", KERNELS, ids=str)
-def test_exact_machines(kernel, scaling):
+def test_views_of_exact_machines(kernel, scaling):
     X, y, Z = sample()
     assert_view_is_the_machine(InfiniteEnsembleClassifier(kernel, scaling=scaling).fit(X, y), X, Z)
 
 
 @pytest.mark.parametrize("scaling", SCALINGS)
 @pytest.mark.parametrize("kernel", KERNELS, ids=str)
-def test_machines_without_a_bias(kernel, scaling):
+def test_views_of_machines_without_a_bias(kernel, scaling):
     X, y, Z = sample(seed=1)
     model = MultiplicativeSVC(kernel, scaling=scaling).fit(X, y)
-    assert abs(model.dual_coef_.sum()) > 1e-6  # the second sum of the density counts
+    assert abs(model.dual_coef_.sum()) > 1e-6  # the second sum of the density is not zero
     assert_view_is_the_machine(model, X, Z)
 
 
@@ -125,15 +125,15 @@ def test_machines_without_a_bias(kernel, scaling):
     scaling=st.sampled_from(SCALINGS),
 )
 @settings(max_examples=25)
-def test_machines_of_few_rows_with_ties_and_constant_columns(X, kernel, scaling):
+def test_views_with_few_rows_ties_and_constant_columns(X, kernel, scaling):
     y = np.arange(len(X)) % 2
     for model in (
         InfiniteEnsembleClassifier(kernel, scaling=scaling),
         MultiplicativeSVC(kernel + Constant(), scaling=scaling),
     ):
         model.fit(X, y)
-        Z = np.vstack([X, 0.5 * np.pi * X])  # on no threshold, where rounding of scales decides
-        found = EnsembleView.of(model, X).explain(Z)
+        Z = np.vstack([X, 0.5 * np.pi * X])  # off the thresholds, where rounding matters
+        found = EnsembleView.from_estimator(model, X).explain(Z)
         together = found.intercept + found.contributions.sum(axis=1)
         assert_allclose(together, model.decision_function(Z), atol=1e-9)
 
@@ -145,7 +145,7 @@ def test_machines_of_few_rows_with_ties_and_constant_columns(X, kernel, scaling)
     [each for each in KERNELS if not any(word in str(each) for word in ("Linear", "Histogram"))],
     ids=str,
 )
-def test_machines_on_tables(kernel, max_levels, scaling):
+def test_views_of_machines_on_tables(kernel, max_levels, scaling):
     X, y, Z = sample()
     model = InfiniteEnsembleClassifier(
         kernel, scaling=scaling, solver="additive", max_levels=max_levels
@@ -167,7 +167,7 @@ def test_machines_on_tables(kernel, max_levels, scaling):
     ids=str,
 )
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_missing_values_and_categories(model, n_classes):
+def test_views_with_missing_values_and_categories(model, n_classes):
     table, a, Z = mixed_table()
     y = np.digitize(a, [0.0, 0.7][: n_classes - 1])
     assert_view_is_the_machine(model.fit(table, y), table, Z)
@@ -180,14 +180,14 @@ def test_regression_on_a_mixed_table():
 
 @pytest.mark.parametrize("solver", ["exact", "additive"])
 @pytest.mark.parametrize("scaling", SCALINGS)
-def test_categories_without_missing_ones(solver, scaling):
+def test_views_with_categories_and_no_missing_values(solver, scaling):
     table, a, _ = mixed_table()
     full = table.dropna()
     y = a[full.index] > 0.0
     model = InfiniteEnsembleClassifier(solver=solver, scaling=scaling).fit(full, y)
-    asked = full.iloc[::-1].assign(city=["Lima", *full["city"].iloc[1:]])  # one is unknown
+    asked = full.iloc[::-1].assign(city=["Lima", *full["city"].iloc[1:]])  # one category is unknown
     assert_view_is_the_machine(model, full, asked)
-    view = EnsembleView.of(model, full)
+    view = EnsembleView.from_estimator(model, full)
     assert view.shape("city").is_category
     found = dict(zip(*view.shape("city").table().values(), strict=True))
     assert list(found) == ["Bern", "Oslo", "Rome"]
@@ -197,7 +197,7 @@ def test_categories_without_missing_ones(solver, scaling):
         assert contributions[2] == pytest.approx(value, abs=1e-12)
 
 
-def test_numbers_as_categories_with_missing_ones():
+def test_views_with_numbers_as_categories_and_missing_values():
     X, y, _ = sample()
     X = np.where(np.random.default_rng(2).random(X.shape) < 0.2, np.nan, X)
     for kernel in (Category(), Stump() + Category().on(1)):
@@ -218,13 +218,13 @@ def test_numbers_as_categories_with_missing_ones():
     ],
     ids=lambda model: type(model).__name__,
 )
-def test_other_models(model, n_classes):
+def test_views_of_other_models(model, n_classes):
     X, _, Z = sample()
     y = np.digitize(X[:, 0] + X[:, 1] / 10.0, [0.0, 1.5][: n_classes - 1])
     assert_view_is_the_machine(model.fit(X, y), X, Z)
 
 
-def test_regressor_with_selection():
+def test_views_of_regressors_with_model_selection():
     X, _, Z = sample()
     model = InfiniteEnsembleRegressorCV(Cs=[0.1, 1.0], cv=3).fit(X, X[:, 0] ** 2)
     assert_view_is_the_machine(model, X, Z)
@@ -250,12 +250,12 @@ def test_constant_and_duplicate_columns_and_extreme_scales():
         )
         model = InfiniteEnsembleClassifier().fit(wide, y)
         assert_view_is_the_machine(model, wide, asked)
-        view = EnsembleView.of(model, wide)
+        view = EnsembleView.from_estimator(model, wide)
         assert view.importances().shares["x4"] == 0.0
         assert view.importances().shares["x3"] == pytest.approx(view.importances().shares["x0"])
 
 
-def test_without_rows_views_are_centred_on_what_the_model_keeps():
+def test_without_rows_views_are_centred_on_stored_rows():
     X, y, Z = sample()
     exact = InfiniteEnsembleClassifier(solver="exact").fit(X, y)
     cases = {
@@ -267,7 +267,7 @@ def test_without_rows_views_are_centred_on_what_the_model_keeps():
         "the distinct training rows": (SVMPath("stump").fit(X, y), np.unique(X, axis=0)),
     }
     for name, (model, rows) in cases.items():
-        view = EnsembleView.of(model)
+        view = EnsembleView.from_estimator(model)
         assert view.centred_on == name
         found = view.explain(Z)
         together = found.intercept + found.contributions.sum(axis=1)
@@ -275,10 +275,10 @@ def test_without_rows_views_are_centred_on_what_the_model_keeps():
         assert_allclose(view.explain(rows).contributions.mean(axis=0), 0.0, atol=1e-9)
 
 
-def test_boosted_stumps_keep_no_rows():
+def test_boosted_stumps_store_no_rows():
     X, y, Z = sample()
     model = AdaBoostClassifier(n_estimators=20).fit(X, y)
-    view = EnsembleView.of(model)
+    view = EnsembleView.from_estimator(model)
     assert view.centred_on == "nothing"
     found = view.explain(Z)
     together = found.intercept + found.contributions.sum(axis=1)

@@ -1,4 +1,4 @@
-"""Contributions are Shapley values: against brute force over all coalitions of features."""
+"""Contributions are Shapley values, by brute force over all coalitions of features."""
 
 from itertools import combinations
 from math import comb
@@ -33,7 +33,7 @@ def sample(n=30, n_features=4, seed=0):
 
 
 def brute_force(function, x, background):
-    """The interventional Shapley values of one row of a table, whatever the table is."""
+    """Return the interventional Shapley values of one row of a table, and the base value."""
     names = list(background.columns)
 
     def value(known):
@@ -88,7 +88,7 @@ def test_contributions_are_shapley_values(model):
     table = pd.DataFrame(X, columns=[f"x{d}" for d in range(4)])
     model.fit(table, y)
     function = model.decision_function if hasattr(model, "classes_") else model.predict
-    found = EnsembleView.of(model, table).explain(table.head(2))
+    found = EnsembleView.from_estimator(model, table).explain(table.head(2))
     assert found.is_exact
     for place in range(2):
         expected, base = brute_force(function, table.iloc[[place]], table)
@@ -108,7 +108,7 @@ def test_missing_values_and_categories_have_shapley_values():
         }
     ).astype({"city": object})
     model = InfiniteEnsembleClassifier().fit(table, rng.integers(0, 2, 40))
-    found = EnsembleView.of(model, table).explain(table)
+    found = EnsembleView.from_estimator(model, table).explain(table)
     for place in np.flatnonzero(table.isna().any(axis=1))[:3]:
         expected, base = brute_force(model.decision_function, table.iloc[[place]], table)
         assert_allclose(found.contributions[place], expected, atol=1e-9)
@@ -120,9 +120,9 @@ def test_missing_values_and_categories_have_shapley_values():
 def test_factors_of_a_kernel_and_all_coalitions_agree(kernel):
     X, y = sample(n_features=7)
     model = InfiniteEnsembleClassifier(kernel).fit(X, y)
-    view = EnsembleView.of(model, X)
+    view = EnsembleView.from_estimator(model, X)
     by_factors = view.explain(X[:3])
-    (interaction,) = view.pieces.interactions
+    (interaction,) = view.decomposition.interactions
     object.__setattr__(interaction, "product", None)
     by_coalitions = view.explain(X[:3])
     assert "factors" in by_factors.method
@@ -131,12 +131,12 @@ def test_factors_of_a_kernel_and_all_coalitions_agree(kernel):
 
 
 @pytest.mark.large
-def test_random_orders_are_near_the_shapley_values_and_say_how_near():
+def test_sampled_contributions_are_within_their_standard_errors():
     X, y = sample(n=40, n_features=6)
-    view = EnsembleView.of(InfiniteEnsembleClassifier(Perceptron()).fit(X, y), X)
+    view = EnsembleView.from_estimator(InfiniteEnsembleClassifier(Perceptron()).fit(X, y), X)
     exact = view.explain(X[:8], method="exact")
     found = view.explain(X[:8], method="sampled", n_permutations=400, random_state=1)
-    assert found.method == "sampled, random orders against 40 background rows"
+    assert found.method == "sampled, random orders, 40 background rows"
     assert not found.is_exact
     together = found.intercept + found.contributions.sum(axis=1)
     assert_allclose(together, found.values, atol=1e-9)
@@ -147,7 +147,7 @@ def test_random_orders_are_near_the_shapley_values_and_say_how_near():
     assert_allclose(again.contributions, found.contributions, rtol=0, atol=0)
 
 
-def test_random_orders_of_a_sum_are_exact():
+def test_sampled_contributions_to_a_sum_are_exact():
     X = np.random.default_rng(0).normal(size=(20, 3))
     found = permutation_values(
         lambda rows: rows @ np.array([1.0, -2.0, 0.0]) + 5.0,
@@ -160,12 +160,12 @@ def test_random_orders_of_a_sum_are_exact():
     assert_allclose(found.values, (X[:2, :2] - X[:, :2].mean(axis=0)) * [1.0, -2.0], atol=1e-12)
 
 
-def test_many_columns_are_sampled_and_refused_exactly():
+def test_many_columns_are_sampled_and_exact_contributions_refused():
     X, y = sample(n_features=17)
-    view = EnsembleView.of(InfiniteEnsembleClassifier(Perceptron()).fit(X, y), X)
+    view = EnsembleView.from_estimator(InfiniteEnsembleClassifier(Perceptron()).fit(X, y), X)
     found = view.explain(X[:1], n_background=10, n_permutations=20)
-    assert "random orders against 10 background rows" in found.method
-    with pytest.raises(ValueError, match="sees 17 columns"):
+    assert "random orders, 10 background rows" in found.method
+    with pytest.raises(ValueError, match="depends on 17 columns"):
         view.explain(X[:1], method="exact")
     shares = view.importances(n_background=5, n_permutations=10)
     assert sum(shares.shares.values()) == pytest.approx(1.0)
@@ -175,7 +175,7 @@ def test_many_columns_are_sampled_and_refused_exactly():
 def test_explanations_by_row_and_as_a_table():
     X, y = sample()
     model = InfiniteEnsembleClassifier().fit(X, y)
-    found = EnsembleView.of(model, X).explain(X[:5])
+    found = EnsembleView.from_estimator(model, X).explain(X[:5])
     sizes = list(map(abs, found.row(2).values()))
     assert sizes == sorted(sizes, reverse=True)
     assert found.row(2)["x1"] == found.contributions[2, 1]

@@ -1,4 +1,4 @@
-"""Displays draw, and show what the numbers say."""
+"""Displays plot the numbers."""
 
 import subprocess
 import sys
@@ -53,7 +53,7 @@ def drawn(figure):
 )
 def test_lines_are_shape_functions(model):
     display = ShapeDisplay.from_estimator(model.fit(X, y), X)
-    view = EnsembleView.of(model, X)
+    view = EnsembleView.from_estimator(model, X)
     drawn(display.figure_)
     assert len(display.axes_) == 4
     shares = view.importances().shares
@@ -83,7 +83,7 @@ def test_bars_are_categories_and_missing_values_are_a_line():
     display = ShapeDisplay.from_estimator(model, people, features=["city", "age"])
     drawn(display.figure_)
     city, age = display.axes_
-    shapes = EnsembleView.of(model, people).shapes
+    shapes = EnsembleView.from_estimator(model, people).shapes
     assert_allclose([bar.get_height() for bar in display.lines_["city"]], shapes["city"].heights)
     assert [text.get_text() for text in city.get_xticklabels()] == [
         "Bern",
@@ -101,7 +101,7 @@ def test_steps_are_densities():
     model = InfiniteEnsembleClassifier().fit(X, y)
     display = EnsembleDisplay.from_estimator(model, features=["x2", 0])
     drawn(display.figure_)
-    view = EnsembleView.of(model)
+    view = EnsembleView.from_estimator(model)
     assert list(display.lines_) == ["x2", "x0"]
     for name, (line,) in display.lines_.items():
         (density,) = view.densities[name]
@@ -116,7 +116,7 @@ def test_stems_are_weights_of_boosted_stumps():
     model = AdaBoostClassifier(n_estimators=20).fit(X, y)
     display = EnsembleDisplay.from_estimator(model)
     drawn(display.figure_)
-    view = EnsembleView.of(model)
+    view = EnsembleView.from_estimator(model)
     for name, (stems,) in display.lines_.items():
         (density,) = view.densities[name]
         ends = np.array([segment[1] for segment in stems.get_segments()])
@@ -128,14 +128,14 @@ def test_bars_are_weights_of_other_hypotheses():
     model = AdaBoostClassifier(C45Tree(max_depth=2), n_estimators=20).fit(X, y)
     display = EnsembleDisplay.from_estimator(model)
     drawn(display.figure_)
-    weights = EnsembleView.of(model).hypotheses().weights
+    weights = EnsembleView.from_estimator(model).hypotheses().weights
     widths = [bar.get_width() for bar in display.lines_["weight"]]
     assert_allclose(widths, weights[:15])
 
 
-def test_what_has_no_stumps_is_not_drawn():
+def test_displays_of_stumps_refuse_other_machines():
     model = InfiniteEnsembleClassifier(Perceptron()).fit(X, y)
-    with pytest.raises(ValueError, match="no sum over features"):
+    with pytest.raises(ValueError, match="not a sum over features"):
         ShapeDisplay.from_estimator(model, X)
     with pytest.raises(ValueError, match="has no stumps"):
         EnsembleDisplay.from_estimator(model)
@@ -149,7 +149,7 @@ def test_bars_are_contributions(as_rows):
     if isinstance(rows, pd.DataFrame):
         rows.columns = [f"x{d}" for d in range(4)]
     model = InfiniteEnsembleClassifier().fit(rows, y)
-    found = EnsembleView.of(model, rows).explain(rows)
+    found = EnsembleView.from_estimator(model, rows).explain(rows)
     display = ContributionDisplay.from_estimator(model, rows, row=7)
     drawn(display.figure_)
     widths = [bar.get_width() for bar in display.bars_]
@@ -172,11 +172,12 @@ def test_lines_are_distributions_of_margins():
         display = MarginDisplay.from_estimator(model, X, y, name=name, ax=ax)
         assert display.figure_ is figure
         x, share = display.lines_[name].get_data()
-        expected = np.sort(EnsembleView.of(model).margins(X, y).normalised)
+        expected = np.sort(EnsembleView.from_estimator(model).margins(X, y).normalised)
         assert_allclose(x, expected)
         assert_allclose(share, np.arange(1, 81) / 80)
     both = MarginDisplay(
-        {name: EnsembleView.of(model).margins(X, y) for name, model in models.items()}, False
+        {name: EnsembleView.from_estimator(model).margins(X, y) for name, model in models.items()},
+        False,
     ).plot()
     assert both.ax_.get_xlabel() == "margin"
     drawn(figure)
@@ -211,12 +212,12 @@ def test_boundaries_of_several_classes_of_a_table():
     assert [len(points.get_offsets()) for points in display.points_] == [50, 50, 50]
 
 
-def test_tables_of_polars():
+def test_displays_accept_polars_tables():
     rows = pl.DataFrame({"a": X[:, 0], "b": X[:, 1]})
     model = InfiniteEnsembleClassifier().fit(rows, y)
     display = DecisionBoundaryDisplay.from_estimator(model, rows, y, grid_resolution=10)
     assert display.labels == ("a", "b")
-    found = EnsembleView.of(model, rows).explain(rows[3:4])
+    found = EnsembleView.from_estimator(model, rows).explain(rows[3:4])
     display = ContributionDisplay.from_estimator(model, rows, row=3)
     assert_allclose([bar.get_width() for bar in display.bars_], list(found.row(0).values()))
 
@@ -229,15 +230,15 @@ def test_surfaces_of_regressors():
     assert_allclose(display.points_[0].get_array(), X[:, 0])
 
 
-def test_planes_are_asked_for_by_two_features_of_numbers():
+def test_boundaries_need_two_numeric_features():
     model = InfiniteEnsembleClassifier().fit(X, y)
-    with pytest.raises(ValueError, match="two different ones"):
+    with pytest.raises(ValueError, match="two different features"):
         DecisionBoundaryDisplay.from_estimator(model, X, y, features=(1, 1))
     with pytest.raises(ValueError, match="feature 4"):
         DecisionBoundaryDisplay.from_estimator(model, X, y, features=(1, 4))
     table = pd.DataFrame({"a": X[:, 0], "b": np.where(X[:, 1] > 0.0, "u", "v")})
     model = InfiniteEnsembleClassifier().fit(table, y)
-    with pytest.raises(ValueError, match="drawn of numbers"):
+    with pytest.raises(ValueError, match="contains categories or missing values"):
         DecisionBoundaryDisplay.from_estimator(model, table, y)
 
 
@@ -251,7 +252,7 @@ def test_axes_can_be_given():
     assert EnsembleDisplay.from_estimator(model, features=[0], ax=axes[1]).figure_ is figure
 
 
-def test_matplotlib_is_asked_for_when_it_is_needed():
+def test_matplotlib_is_imported_on_demand():
     code = (
         "import sys, kernsemble.inspection as inspection\n"
         "assert 'matplotlib' not in sys.modules\n"

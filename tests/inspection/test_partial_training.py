@@ -1,4 +1,4 @@
-"""Figures 1 and 2 of Tsang and Kwok (2007): the numbers, and that they are what is drawn."""
+"""Figures 1 and 2 of Tsang and Kwok (2007): the numbers and their plots."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ X, y = make_threenorm(60, random_state=0)
 
 
 def test_curves_start_at_the_parzen_window_and_end_at_the_last_machine():
-    curves = TrainingCurves.of(X, y, rates=[0.01], n_steps=5)
+    curves = TrainingCurves.from_data(X, y, rates=[0.01], n_steps=5)
     first, last = (
         MultiplicativeSVC(hypothesis=which).fit(X, y).objective_[0] for which in ("first", "last")
     )
@@ -29,7 +29,7 @@ def test_curves_start_at_the_parzen_window_and_end_at_the_last_machine():
 
 
 def test_fixed_rates_multiply_gradients_of_coefficients_that_sum_to_the_number_of_rows():
-    curve = TrainingCurves.of(X, y, rates=[0.02], n_steps=1).fixed[0.02]
+    curve = TrainingCurves.from_data(X, y, rates=[0.02], n_steps=1).fixed[0.02]
     K, signs = MultiplicativeSVC().fit(X, y).kernel_(X), np.where(y == y.max(), 1.0, -1.0)
     alpha = np.ones(len(y))
     alpha *= np.exp(-0.02 * signs * (K @ (signs * alpha)))
@@ -57,13 +57,13 @@ def test_curves_are_drawn_as_they_are():
 
 def test_curves_are_of_two_classes():
     with pytest.raises(ValueError, match="y has 3 classes"):
-        TrainingCurves.of(X, np.arange(60) % 3)
+        TrainingCurves.from_data(X, np.arange(60) % 3)
 
 
 @pytest.fixture(scope="module")
 def comparison():
     train, test = make_threenorm(100, random_state=0), make_threenorm(300, random_state=1)
-    return NuComparison.of(*train, *test, nus=[0.1, 0.4]), train, test
+    return NuComparison.from_data(*train, *test, nus=[0.1, 0.4]), train, test
 
 
 def test_rivals_have_the_kernel_of_the_ensemble(comparison):
@@ -77,14 +77,14 @@ def test_rivals_have_the_kernel_of_the_ensemble(comparison):
     assert found.rivals[found.best_nu].error == min(each.error for each in found.rivals.values())
 
 
-def test_other_kernels_have_no_rival(comparison):
+def test_other_kernels_are_refused(comparison):
     _, train, test = comparison
     for settings in ({"kernel": "stump"}, {"scaling": "range"}):
-        with pytest.raises(ValueError, match="NuSVC compares with a Gaussian"):
-            NuComparison.of(*train, *test, machine=MultiplicativeSVC(**settings), nus=[])
+        with pytest.raises(ValueError, match="NuSVC needs a Gaussian kernel"):
+            NuComparison.from_data(*train, *test, machine=MultiplicativeSVC(**settings), nus=[])
 
 
-def test_a_comparison_is_drawn_as_it_is(comparison):
+def test_the_display_plots_the_comparison(comparison):
     pytest.importorskip("matplotlib").use("Agg")
     found = comparison[0]
     display = NuComparisonDisplay(found).plot()

@@ -1,10 +1,10 @@
-"""Intervals of scores hold what they promise."""
+"""Confidence intervals of scores."""
 
 import numpy as np
 import pytest
 from sklearn.dummy import DummyRegressor
 
-from kernsemble.inspection.outcomes import Outcomes
+from kernsemble.inspection.predictions import Predictions
 from kernsemble.inspection.scores import fold_score, scores
 
 
@@ -22,8 +22,8 @@ def test_the_interval_of_an_absolute_error_is_as_wide_as_its_normal_one():
     rng = np.random.default_rng(0)
     y = rng.normal(size=60_000)
     model = DummyRegressor(strategy="constant", constant=0.0).fit(np.zeros((2, 1)), [0.0, 1.0])
-    outcomes = Outcomes.of(model, np.zeros((len(y), 1)), y, "test rows")
-    error = next(each for each in scores(outcomes) if each.name == "mean absolute error")
+    predictions = Predictions.from_estimator(model, np.zeros((len(y), 1)), y, "test rows")
+    error = next(each for each in scores(predictions) if each.name == "mean absolute error")
     assert error.value == pytest.approx(np.abs(y).mean())
     assert error.low < np.sqrt(2.0 / np.pi) < error.high
     normal = 2 * 1.96 * np.abs(y).std() / np.sqrt(len(y))

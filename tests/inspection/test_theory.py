@@ -1,4 +1,4 @@
-"""Spec page 1, the ensemble view: densities, norms, Theorem 8, perceptrons."""
+"""Theory of the ensemble view: densities, norms, Theorem 8, perceptrons."""
 
 import numpy as np
 import pytest
@@ -31,7 +31,7 @@ def rows(n=40, n_features=3, seed=0):
 def test_the_density_is_the_sum_of_the_coefficients_above_a_threshold():
     X, y = rows()
     model = InfiniteEnsembleClassifier(solver="exact").fit(X * [1.0, 10.0, 100.0], y)
-    view = EnsembleView.of(model)
+    view = EnsembleView.from_estimator(model)
     for d, name in enumerate(view.feature_names):
         (density,) = view.densities[name]
         thresholds = np.random.default_rng(1).uniform(-300.0, 300.0, size=200)
@@ -43,7 +43,7 @@ def test_the_density_is_the_sum_of_the_coefficients_above_a_threshold():
 
 def test_the_slope_of_a_shape_function_is_twice_the_density():
     X, y = rows()
-    view = EnsembleView.of(InfiniteEnsembleClassifier(scaling=None).fit(X, y), X)
+    view = EnsembleView.from_estimator(InfiniteEnsembleClassifier(scaling=None).fit(X, y), X)
     for name, (density,) in view.densities.items():
         rise = view.shapes[name](density.upper) - view.shapes[name](density.lower)
         assert_allclose(rise, 2.0 * density.density * (density.upper - density.lower), atol=1e-12)
@@ -75,7 +75,9 @@ def test_the_sizes_of_the_parts_add_up_to_the_norm(kernel, scaling):
     ):
         beta, known = model.dual_coef_[0], model.scaling_.transform(model.support_vectors_)
         expected = beta @ model.kernel_(known) @ beta
-        assert EnsembleView.of(model).pieces.squared_norm == pytest.approx(expected, rel=1e-9)
+        assert EnsembleView.from_estimator(model).decomposition.squared_norm == pytest.approx(
+            expected, rel=1e-9
+        )
 
 
 @pytest.mark.parametrize(
@@ -90,7 +92,9 @@ def test_norms_of_tables_are_those_of_the_dual(kernel):
     ).fit(X, y)
     loss = np.maximum(1.0 - np.where(y == 1, 1.0, -1.0) * model.decision_function(X), 0.0).sum()
     expected = 2.0 * (-model.objective_[0] - model.C_ * loss)  # primal and dual agree
-    assert EnsembleView.of(model, X).pieces.squared_norm == pytest.approx(expected, rel=1e-5)
+    assert EnsembleView.from_estimator(model, X).decomposition.squared_norm == pytest.approx(
+        expected, rel=1e-5
+    )
 
 
 def test_a_missing_value_has_its_part_of_the_norm():
@@ -99,8 +103,8 @@ def test_a_missing_value_has_its_part_of_the_norm():
     model = InfiniteEnsembleClassifier(tol=1e-9).fit(X, y)
     loss = np.maximum(1.0 - np.where(y == 1, 1.0, -1.0) * model.decision_function(X), 0.0).sum()
     expected = 2.0 * (-model.objective_[0] - model.C_ * loss)
-    view = EnsembleView.of(model, X)
-    assert view.pieces.squared_norm == pytest.approx(expected, rel=1e-5)
+    view = EnsembleView.from_estimator(model, X)
+    assert view.decomposition.squared_norm == pytest.approx(expected, rel=1e-5)
     densities = sum(each.squared_norm for several in view.densities.values() for each in several)
     assert densities < 0.999 * expected
 
@@ -111,7 +115,7 @@ def test_theorem_8_the_expansion_is_the_kernel(measure, scaling):
     X, y = rows()
     Z = 1.5 * rows(seed=5)[0]
     model = InfiniteEnsembleClassifier(Stump(measure), scaling=scaling).fit(X, y)
-    stumps = EnsembleView.of(model).averaged_stumps()
+    stumps = EnsembleView.from_estimator(model).averaged_stumps()
     known = model.support_vectors_
     expected = model.kernel_(model.scaling_.transform(known), model.scaling_.transform(Z))
     assert_allclose(stumps.kernel(known, Z), expected, atol=1e-9)
@@ -121,7 +125,7 @@ def test_theorem_8_the_expansion_is_the_kernel(measure, scaling):
 def test_theorem_8_constants():
     X, y = rows(n_features=1)
     model = InfiniteEnsembleClassifier(scaling=None).fit(X, y)
-    stumps = EnsembleView.of(model).averaged_stumps()
+    stumps = EnsembleView.from_estimator(model).averaged_stumps()
     assert_allclose(stumps.embedding, 0.5 * np.sqrt(stumps.upper - stumps.lower), atol=1e-12)
     middle = 0.5 * (stumps.lower + stumps.upper)
     assert_allclose(np.diag(stumps.vote(middle[:, np.newaxis])), 0.0, atol=1e-9)
@@ -136,17 +140,17 @@ def test_middle_stumps_and_boosted_stumps_are_averaged_stumps_of_no_width():
         InfiniteEnsembleClassifier(MiddleStump(), scaling=None).fit(X, y),
         AdaBoostClassifier(n_estimators=20).fit(X, y),
     ):
-        stumps = EnsembleView.of(model).averaged_stumps()
+        stumps = EnsembleView.from_estimator(model).averaged_stumps()
         assert (stumps.lower == stumps.upper).all()
         assert set(np.unique(stumps.vote(Z))) == {-1.0, 1.0}
         assert_allclose(stumps.decision_function(Z), model.decision_function(Z), atol=1e-9)
 
 
-def test_averaged_stumps_are_refused_where_there_are_others():
+def test_averaged_stumps_need_a_machine_of_stumps_only():
     X, y = rows()
     for kernel in (Perceptron(), Stump() + Category().on(0)):
-        view = EnsembleView.of(InfiniteEnsembleClassifier(kernel).fit(X, y))
-        with pytest.raises(ValueError, match="not made of stumps alone"):
+        view = EnsembleView.from_estimator(InfiniteEnsembleClassifier(kernel).fit(X, y))
+        with pytest.raises(ValueError, match="does not consist of stumps only"):
             view.averaged_stumps()
 
 
@@ -157,7 +161,7 @@ def test_perceptron_densities_of_all_directions_are_the_machine(kernel, scaling)
     X = X if kernel == Perceptron() else np.column_stack([X, X[:, :1]])
     X = X[:, :2] if kernel == Perceptron() else X
     model = InfiniteEnsembleClassifier(kernel, scaling=scaling).fit(X, y)
-    view = EnsembleView.of(model)
+    view = EnsembleView.from_estimator(model)
     columns = [0, 1] if kernel == Perceptron() else [2, 0]
     point = X[[3]] * 0.9 + 0.05
     place = model.scaling_.transform(point)[0, columns]
@@ -179,7 +183,7 @@ def test_perceptron_densities_of_all_directions_are_the_machine(kernel, scaling)
 def test_perceptron_densities_of_sampled_directions_are_the_machine(kernel):
     X, y = rows()
     model = InfiniteEnsembleClassifier(kernel, solver="additive", n_slices=16, random_state=0)
-    view = EnsembleView.of(model.fit(X, y), X)
+    view = EnsembleView.from_estimator(model.fit(X, y), X)
     pair = X[[3, 11]]
     scaled, total = model.scaling_.transform(pair), np.zeros(2)
     for place in range(16):
@@ -191,35 +195,37 @@ def test_perceptron_densities_of_sampled_directions_are_the_machine(kernel):
         below = np.clip(projected[:, np.newaxis], found.lower, found.upper) - found.lower
         sphere = {2: 2.0 * np.pi, 3: 4.0 * np.pi}[D]
         total += sphere / 16 * found.embedding * 2.0 * (below @ found.density)
-    (interaction,) = view.pieces.interactions
+    (interaction,) = view.decomposition.interactions
     assert total[0] - total[1] == pytest.approx(np.subtract(*interaction.values(pair)), abs=1e-9)
     assert abs(total[0] - total[1]) > 1e-3
 
 
-def test_perceptron_densities_ask_for_a_machine_of_perceptrons():
+def test_perceptron_densities_need_a_perceptron_kernel():
     X, y = rows()
     exact = InfiniteEnsembleClassifier(Perceptron()).fit(X, y)
     with pytest.raises(ValueError, match="give 3 numbers"):
-        EnsembleView.of(exact).perceptron_density([1.0, 0.0])
+        EnsembleView.from_estimator(exact).perceptron_density([1.0, 0.0])
     with pytest.raises(ValueError, match="give 3 numbers"):
-        EnsembleView.of(exact).perceptron_density([0.0, 0.0, 0.0])
-    with pytest.raises(ValueError, match="sum of 0 kernels of perceptrons"):
-        EnsembleView.of(InfiniteEnsembleClassifier().fit(X, y)).perceptron_density([1, 0, 0])
+        EnsembleView.from_estimator(exact).perceptron_density([0.0, 0.0, 0.0])
+    with pytest.raises(ValueError, match="has 0 perceptron terms"):
+        EnsembleView.from_estimator(InfiniteEnsembleClassifier().fit(X, y)).perceptron_density(
+            [1, 0, 0]
+        )
     sampled = InfiniteEnsembleClassifier(Perceptron(), solver="additive", n_slices=8).fit(X, y)
     with pytest.raises(ValueError, match="solver='exact'"):
-        EnsembleView.of(sampled).perceptron_density([1, 0, 0])
+        EnsembleView.from_estimator(sampled).perceptron_density([1, 0, 0])
     with pytest.raises(ValueError, match="give a vector"):
-        EnsembleView.of(exact).perceptron_density(0)
-    with pytest.raises(ValueError, match="has sampled 8 directions"):
-        EnsembleView.of(sampled).perceptron_density(8)
-    with pytest.raises(ValueError, match="no machine of all perceptrons"):
-        EnsembleView.of(AdaBoostClassifier().fit(X, y)).perceptron_density([1, 0, 0])
+        EnsembleView.from_estimator(exact).perceptron_density(0)
+    with pytest.raises(ValueError, match="has 8 sampled directions"):
+        EnsembleView.from_estimator(sampled).perceptron_density(8)
+    with pytest.raises(ValueError, match="has no perceptron kernel"):
+        EnsembleView.from_estimator(AdaBoostClassifier().fit(X, y)).perceptron_density([1, 0, 0])
 
 
 def test_importances_are_shares_of_the_squared_norm():
     X, y = make_twonorm(100, n_features=4, random_state=0)
     model = InfiniteEnsembleClassifier(scaling=None).fit(X, y)
-    found = EnsembleView.of(model).importances()
+    found = EnsembleView.from_estimator(model).importances()
     assert found.method == "share of ‖w‖²"
     sizes = []
     for d in range(4):
@@ -232,7 +238,7 @@ def test_importances_are_shares_of_the_squared_norm():
 def test_importances_of_boosted_stumps_are_shares_of_the_weights():
     X, y = rows()
     model = AdaBoostClassifier(n_estimators=15).fit(X, y)
-    found = EnsembleView.of(model).importances()
+    found = EnsembleView.from_estimator(model).importances()
     assert found.method == "share of Σ|w|"
     totals = np.zeros(3)
     signed = {}
@@ -248,7 +254,7 @@ def test_importances_of_boosted_stumps_are_shares_of_the_weights():
 def test_ambiguous_thresholds_have_one_density():
     X, y = rows(n=20)
     model = SVMPath("stump", scaling=None).fit(X, y)
-    (density,) = EnsembleView.of(model).densities["x0"]
+    (density,) = EnsembleView.from_estimator(model).densities["x0"]
     edges = np.append(density.lower, density.upper[-1])
     inner = set(model.support_vectors_[:, 0])
     assert set(edges[1:-1]) <= inner
@@ -262,7 +268,9 @@ def test_decision_trees_on_grids_have_a_norm():
     ).fit(X, y)
     loss = np.maximum(1.0 - np.where(y == 1, 1.0, -1.0) * model.decision_function(X), 0.0).sum()
     expected = 2.0 * (-model.objective_[0] - model.C_ * loss)
-    assert EnsembleView.of(model, X).pieces.squared_norm == pytest.approx(expected, rel=1e-5)
+    assert EnsembleView.from_estimator(model, X).decomposition.squared_norm == pytest.approx(
+        expected, rel=1e-5
+    )
 
 
 def test_functions_by_hand():

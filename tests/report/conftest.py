@@ -1,4 +1,4 @@
-"""A small paper, for tests of this folder."""
+"""Fixtures: a small paper."""
 
 from small_paper import place, small
 

@@ -1,4 +1,4 @@
-"""Small fitted models of every kind, each with the rows it learned from."""
+"""Small fitted models of every kind, with their training rows."""
 
 from functools import cache
 

@@ -1,4 +1,4 @@
-"""The page in a browser: drawn without errors, usable by mouse and on a phone."""
+"""The page in a browser: drawn without errors, usable with a mouse and on a phone."""
 
 import shutil
 
@@ -19,7 +19,7 @@ WIDTHS = {"desktop": (1280, 900), "phone": (390, 844)}
 def browser():
     program = shutil.which("chromium") or shutil.which("chromium-browser")
     if program is None:
-        pytest.skip("there is no chromium on this machine")
+        pytest.skip("chromium is not installed")
     with sync_playwright() as driver:
         try:
             opened = driver.chromium.launch(executable_path=program, args=["--no-sandbox"])
@@ -46,24 +46,24 @@ def written(folder, name):
 
 
 def opened(browser, path, width="desktop", scheme="light", ready="html[data-ready]"):
-    """Return the page when it is drawn, and what it complained of."""
+    """Return the page when it is drawn, and its console messages and errors."""
     size = dict(zip(("width", "height"), WIDTHS[width], strict=True))
     is_phone = width == "phone"
     context = browser.new_context(
         viewport=size, color_scheme=scheme, offline=True, is_mobile=is_phone, has_touch=is_phone
     )
-    page, complaints = context.new_page(), []
-    page.on("console", lambda said: complaints.append(said.text))
-    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page, messages = context.new_page(), []
+    page.on("console", lambda message: messages.append(message.text))
+    page.on("pageerror", lambda error: messages.append(str(error)))
     page.goto(path.as_uri())
     page.wait_for_selector(ready, state="attached", timeout=60_000)
-    return page, complaints
+    return page, messages
 
 
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("name", ["stumps", "trees", "classes", "numbers", "mixed", "boosted"])
 def test_every_chart_is_drawn_without_errors(browser, folder, name, width):
-    page, complaints = opened(browser, written(folder, name), width)
+    page, messages = opened(browser, written(folder, name), width)
     charts = page.locator("[data-chart]")
     assert charts.count() >= 3
     for chart in charts.all():
@@ -75,28 +75,28 @@ def test_every_chart_is_drawn_without_errors(browser, folder, name, width):
         assert chart.locator(marks).count() >= 1
     wide = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
     assert wide <= 0
-    assert complaints == []
+    assert messages == []
     assert page.locator("#problem").is_hidden()
     page.context.close()
 
 
-def test_hovering_tells_a_value(browser, folder):
-    page, complaints = opened(browser, written(folder, "stumps"))
+def test_hovering_shows_a_value(browser, folder):
+    page, messages = opened(browser, written(folder, "stumps"))
     chart = page.locator("#chart-importances")
     chart.scroll_into_view_if_needed()
-    chart.locator(".barlayer .point").first.hover(force=True)  # through what Plotly lays over it
+    chart.locator(".barlayer .point").first.hover(force=True)  # through Plotly's overlay
     label = chart.locator(".hoverlayer .hovertext")
     label.first.wait_for()
     first = page.locator("#chart-shapes select option").first.inner_text()
     assert label.first.text_content().startswith(first)
     assert "%" in label.first.text_content()
-    assert complaints == []
+    assert messages == []
     page.context.close()
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_reader_chooses_features_machines_and_rows(browser, folder, width):
-    page, complaints = opened(browser, written(folder, "classes"), width)
+def test_the_reader_selects_features_machines_and_rows(browser, folder, width):
+    page, messages = opened(browser, written(folder, "classes"), width)
     chart = page.locator("#chart-shapes")
     machine, feature = chart.locator("select").all()
     for choice in (machine, feature):
@@ -116,11 +116,11 @@ def test_reader_chooses_features_machines_and_rows(browser, folder, width):
     page.wait_for_function(
         "note => document.querySelector('#chart-contributions .note').innerText !== note", arg=note
     )
-    assert complaints == []
+    assert messages == []
     page.context.close()
 
 
-def test_numbers_of_a_chart_are_a_table(browser, folder):
+def test_the_data_of_a_chart_are_a_table(browser, folder):
     page, _ = opened(browser, written(folder, "stumps"), "phone")
     chart = page.locator("#chart-importances")
     chart.locator("summary").click()
@@ -135,22 +135,22 @@ def test_dark_pages_are_dark(browser, folder):
     path = written(folder, "stumps")
     ink = {}
     for scheme in ("light", "dark"):
-        page, complaints = opened(browser, path, scheme=scheme)
+        page, messages = opened(browser, path, scheme=scheme)
         text = page.locator("#chart-roc .xtitle")
         ink[scheme] = text.evaluate("each => getComputedStyle(each).fill")
-        assert complaints == []
+        assert messages == []
         page.context.close()
     assert ink == {"light": "rgb(28, 28, 28)", "dark": "rgb(232, 232, 232)"}
 
 
 def test_theme_follows_the_reader(browser, folder):
-    page, complaints = opened(browser, written(folder, "stumps"))
+    page, messages = opened(browser, written(folder, "stumps"))
     page.emulate_media(color_scheme="dark")
     page.wait_for_function(
         "getComputedStyle(document.querySelector('#chart-roc .xtitle')).fill"
         " === 'rgb(232, 232, 232)'"
     )
-    assert complaints == []
+    assert messages == []
     page.context.close()
 
 
@@ -159,7 +159,7 @@ def test_theme_follows_the_reader(browser, folder):
 def test_a_reproduction_is_readable_without_errors(browser, small, tmp_path, width, scheme):
     path = tmp_path / "index.html"
     path.write_text(reproduction_page([small.paper], small.store), encoding="utf-8")
-    page, complaints = opened(browser, path, width, scheme, ready="footer")
+    page, messages = opened(browser, path, width, scheme, ready="footer")
     wide = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
     assert wide <= 0  # tables scroll in their boxes
     for picture in page.locator("figure img").all():
@@ -177,5 +177,5 @@ def test_a_reproduction_is_readable_without_errors(browser, small, tmp_path, wid
     assert len({ground, *colours.values()}) == 4
     assert page.locator("[data-verdict=worse]").first.inner_text().endswith("▲ worse")
     assert page.locator("[data-holds=True]").inner_text().startswith("✓")
-    assert complaints == []
+    assert messages == []
     page.context.close()

@@ -1,4 +1,4 @@
-"""The demonstration: the same folds for everyone, a leaderboard, a page."""
+"""The demonstration: the same folds for every method, a leaderboard, a report."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from kernsemble.datasets import make_twonorm
 from kernsemble.report import demo as module
-from kernsemble.report.demo import Contest, demo, hold, table
+from kernsemble.report.demo import DemoDataset, compare_methods, demo, table
 
 
 @pytest.fixture
@@ -18,12 +18,12 @@ def small():
         "dummy": DummyClassifier(strategy="most_frequent"),
         "tree": DecisionTreeClassifier(random_state=0),
     }
-    return Contest("twonorm", X, y, methods)
+    return DemoDataset("twonorm", X, y, methods)
 
 
-def test_everyone_is_judged_on_the_same_folds(small):
+def test_methods_are_compared_on_the_same_folds(small):
     folds = StratifiedKFold(3, shuffle=True, random_state=0)
-    found = hold(small)
+    found = compare_methods(small)
     assert [each.method for each in found] == ["tree", "dummy"]
     for each in found:
         scores = cross_val_score(small.methods[each.method], small.X, small.y, cv=folds)
@@ -37,11 +37,11 @@ def test_tables_are_aligned():
 
 
 @pytest.mark.large
-def test_demonstration_tells_a_leaderboard_and_leaves_a_page(small, tmp_path, monkeypatch):
+def test_the_demonstration_prints_a_leaderboard_and_writes_a_report(small, tmp_path, monkeypatch):
     monkeypatch.setattr(module, "breast_cancer", lambda: small)
-    said = []
-    path = demo(tmp_path / "demo-report.html", said.append, n_rows=200)
-    text = "\n".join(said)
+    lines = []
+    path = demo(tmp_path / "demo-report.html", lines.append, n_rows=200)
+    text = "\n".join(lines)
     for name in ("tree", "all stumps and categories", "random forest", "HistGradientBoosting"):
         assert name in text
         assert name in path.read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The page is one file, light, and says what it is given without running it."""
+"""The page is one small file, loads nothing and escapes what it is given."""
 
 import re
 import subprocess
@@ -19,7 +19,7 @@ EVIL = '"><script>alert(1)</script><img src=x onerror=alert(2)>'
 
 
 class Elements(HTMLParser):
-    """The elements of a page, whether they are closed, and its text."""
+    """The elements of a page, those not closed, and its text."""
 
     empty = frozenset({"meta", "link", "br", "hr", "img", "input", "!doctype"})
 
@@ -46,7 +46,7 @@ class Elements(HTMLParser):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_page_loads_nothing_and_is_light(name, tmp_path):
+def test_the_page_loads_nothing_and_is_small(name, tmp_path):
     model, X, y = every_model()[name]
     path = write_report(model, tmp_path / "report.html", X, y, rows=[0, 1])
     page = path.read_text(encoding="utf-8")
@@ -62,13 +62,13 @@ def test_page_loads_nothing_and_is_light(name, tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_names_are_text_not_code(tmp_path):
+def test_names_are_escaped(tmp_path):
     X, _, y, _ = cancer()
     X = X.set_axis([EVIL, "</script>", "{{ 7 * 7 }}"], axis=1)
     labels = np.where(y == "benign", EVIL, "</title>")
     model = InfiniteEnsembleClassifier().fit(X, labels)
     board = [{EVIL: EVIL, "error": 0.5}]
-    report = Report.of(model, X, labels, title=EVIL, leaderboard=board)
+    report = Report.from_estimator(model, X, labels, title=EVIL, leaderboard=board)
     elements = Elements(report.to_html())
     assert elements.count("img") == 0
     assert elements.count("script") == 3
@@ -81,7 +81,7 @@ def test_names_are_text_not_code(tmp_path):
 
 
 @pytest.mark.large
-def test_thousand_features_stay_light(tmp_path):
+def test_a_page_of_a_thousand_features_is_small(tmp_path):
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(300, 1000))).add_prefix("a feature with a long name ")
     y = X.iloc[:, 0] + X.iloc[:, 1] > 0
@@ -93,18 +93,18 @@ def test_thousand_features_stay_light(tmp_path):
     assert "800 more columns are not listed" in page
 
 
-def test_training_rows_are_named_as_such():
+def test_scores_of_training_rows_have_a_warning():
     X, X_test, y, y_test = cancer()
-    assert "such scores flatter" in Report.of(stumps(), X, y).to_html()
-    tested = Report.of(stumps(), X, y, X_test=X_test, y_test=y_test).to_html()
-    assert "such scores flatter" not in tested
+    assert "These scores are optimistic" in Report.from_estimator(stumps(), X, y).to_html()
+    tested = Report.from_estimator(stumps(), X, y, X_test=X_test, y_test=y_test).to_html()
+    assert "These scores are optimistic" not in tested
 
 
-def test_older_file_stays_when_writing_fails(tmp_path, monkeypatch):
+def test_an_old_file_stays_when_writing_fails(tmp_path, monkeypatch):
     X, _, y, _ = cancer()
     path = tmp_path / "report.html"
     path.write_text("older", encoding="utf-8")
-    report = Report.of(stumps(), X, y)
+    report = Report.from_estimator(stumps(), X, y)
 
     def fail(*_):
         raise OSError("no space")
@@ -119,21 +119,21 @@ def test_older_file_stays_when_writing_fails(tmp_path, monkeypatch):
         report.write(tmp_path / "absent" / "report.html")
 
 
-def test_missing_library_is_named_with_its_remedy():
+def test_a_missing_library_is_named_with_its_remedy():
     code = (
         f"import sys; sys.path[:] = {sys.path}; sys.modules['plotly'] = None\n"
         "try: import kernsemble.report\n"
         "except ImportError as error: print(error)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "a report needs plotly" in done.stdout
+    assert "reports need plotly" in done.stdout
     assert "pip install 'kernsemble[report]'" in done.stdout
 
 
 @pytest.mark.large
-def test_charts_hold_a_figure_for_every_choice():
+def test_charts_have_one_figure_per_choice():
     for model, X, y in every_model().values():
-        for chart in Report.of(model, X, y).charts.values():
+        for chart in Report.from_estimator(model, X, y).charts.values():
             sizes = [len(options) for options in chart.choices.values()]
             assert len(chart.figures) == np.prod(sizes, dtype=int)
             assert all(len(figure.data) > 0 for figure in chart.figures)

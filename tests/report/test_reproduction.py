@@ -1,4 +1,4 @@
-"""Papers computed again: what the page says of them, and what is kept with the code."""
+"""Reproduced papers: their page, and the results that are kept with the code."""
 
 import re
 
@@ -10,8 +10,8 @@ from kernsemble.experiments.results import read_results
 from kernsemble.report.reproduction import Drawing, PaperSummary, keep_results, reproduction_page
 
 
-def test_summaries_hold_verdicts_claims_and_what_failed(small):
-    summary = PaperSummary.of(small.paper, small.store)
+def test_summaries_have_verdicts_claims_and_failures(small):
+    summary = PaperSummary.from_store(small.paper, small.store)
     assert [shown.table.name for shown in summary.tables] == ["table1", "table1b", "table2"]
     assert [row.name for row in summary.tables[0].rows] == ["twonorm", "ringnorm"]
     assert summary.tables[0].rows[0].processor == 6.0  # of six cells, though columns share some
@@ -24,32 +24,32 @@ def test_summaries_hold_verdicts_claims_and_what_failed(small):
     )
 
 
-def test_the_page_tells_all_of_it_and_loads_nothing(small):
+def test_the_page_has_every_part_and_loads_nothing(small):
     page = reproduction_page([small.paper], small.store)
     assert "A paper &lt;of&gt; ours" in page
     assert TITLE not in page
-    for told in (
+    for text in (
         "= within",
         "▼ better",
         "▲ worse",
         "Its columns were exchanged. (table1b: 1 of 1 numbers are met.)",
         "1 failed",
         "fails on 2 of 2 sets (twonorm; ringnorm)",
-        "Not drawn: KeyError",
-        "12 cells took 12 s of\nprocessors",
+        "Figure not available: KeyError",
+        "12 cells took 12 s of\nprocessor time",
         "Of 4 published numbers 3 (75%) are met or beaten, 1 of them",
     ):
-        assert told in page
+        assert text in page
     assert page.count("data:image/png;base64,iVBOR") == 1
     addresses = re.findall(r"(?:src|href)=\"([^\"]*)\"|url\(([^)]*)\)", page)
     assert {(each[0] or each[1])[:6] for each in addresses} == {"data:,", "data:i", "#small"}
 
 
-def test_pages_of_nothing_say_so(small, tmp_path):
+def test_the_page_of_an_empty_store_reports_it(small, tmp_path):
     page = reproduction_page([small.paper], Store(tmp_path / "empty.jsonl"))
-    assert "None of its tables has been computed" in page
+    assert "None of the tables has been computed" in page
     assert "numbers are met" not in page
-    assert "Not drawn: nothing of it has been computed" in page
+    assert "Figure not available: none of its cells has been computed" in page
 
 
 def test_pictures_leave_no_figures_open(small, monkeypatch):
@@ -65,14 +65,14 @@ def test_pictures_leave_no_figures_open(small, monkeypatch):
     monkeypatch.setitem(pictures.PICTURES, "curve", opened)
     before = plt.get_fignums()
     figure = small.paper.figures["figure1"]
-    assert Drawing.of(small.paper, figure, small.store).png.startswith(b"\x89PNG")
+    assert Drawing.from_store(small.paper, figure, small.store).png.startswith(b"\x89PNG")
     monkeypatch.setattr(type(small.paper), "shown_in", lambda *_: [1, 2])
-    drawing = Drawing.of(small.paper, figure, small.store)
+    drawing = Drawing.from_store(small.paper, figure, small.store)
     assert (drawing.png, drawing.problem) == (None, "ValueError: two are too few")
     assert plt.get_fignums() == before
 
 
-def test_kept_results_are_read_again(small):
+def test_kept_results_can_be_read_again(small):
     written = keep_results(small.paper, small.store)
     folder = small.paper.folder
     assert [path.relative_to(folder).as_posix() for path in written] == [

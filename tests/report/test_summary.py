@@ -20,21 +20,21 @@ from sklearn.metrics import (
 
 from kernsemble.datasets import make_mixed_table
 from kernsemble.inspection import EnsembleView, Shape, StumpDensity
-from kernsemble.inspection.outcomes import Outcomes
+from kernsemble.inspection.predictions import Predictions
 from kernsemble.inspection.scores import scores
-from kernsemble.report import Summary, summary as summary_module
-from kernsemble.report.curves import calibration, roc
-from kernsemble.report.data import column_summary
-from kernsemble.report.features import MOST_KNOTS, density_steps, histogram, shape_points
-from kernsemble.report.machines import n_background
-from kernsemble.report.samples import Sample
+from kernsemble.report import Summary
+from kernsemble.report.data_summary import column_summary
+from kernsemble.report.feature_plots import MAX_KNOTS, density_steps, histogram, shape_points
+from kernsemble.report.machine_summary import n_background
+from kernsemble.report.roc_and_calibration import calibration, roc
+from kernsemble.report.row_samples import RowSample
 from kernsemble.svm import InfiniteEnsembleClassifier
 
 
 @pytest.fixture(scope="module")
 def summary():
     X, X_test, y, y_test = cancer()
-    return Summary.of(stumps(), X, y, X_test=X_test, y_test=y_test)
+    return Summary.from_estimator(stumps(), X, y, X_test=X_test, y_test=y_test)
 
 
 def test_scores_are_those_of_scikit_learn_on_the_test_rows(summary):
@@ -48,7 +48,7 @@ def test_scores_are_those_of_scikit_learn_on_the_test_rows(summary):
         "log loss": log_loss(y_test, P),
     }
     found = {score.name: score for score in summary.scores}
-    assert summary.outcomes.where == "test rows"
+    assert summary.predictions.where == "test rows"
     for name, value in expected.items():
         assert found[name].value == pytest.approx(value)
         assert found[name].low <= value <= found[name].high
@@ -59,29 +59,29 @@ def test_scores_are_those_of_scikit_learn_on_the_test_rows(summary):
 
 def test_scores_of_numbers_are_those_of_scikit_learn():
     model, X, y = every_model()["numbers"]
-    found = {score.name: score.value for score in Summary.of(model, X, y).scores}
+    found = {score.name: score.value for score in Summary.from_estimator(model, X, y).scores}
     assert found["R²"] == pytest.approx(r2_score(y, model.predict(X)))
     assert found["mean absolute error"] == pytest.approx(mean_absolute_error(y, model.predict(X)))
 
 
 @pytest.mark.parametrize("n", [200, 20_000])
-def test_resampled_intervals_are_as_wide_as_theory_says(n):
-    """The mean of n absolute errors has the standard error s / sqrt(n), however many there are."""
+def test_bootstrap_intervals_are_as_wide_as_in_theory(n):
+    """The mean of n absolute errors has the standard error s / sqrt(n) for any n."""
     y = np.random.default_rng(0).normal(size=n)
-    found = {score.name: score for score in scores(Outcomes("test rows", y, np.zeros(n)))}
+    found = {score.name: score for score in scores(Predictions("test rows", y, np.zeros(n)))}
     error = found["mean absolute error"]
     width = 2 * 1.96 * np.abs(y).std() / np.sqrt(n)
     assert error.high - error.low == pytest.approx(width, rel=0.15)
 
 
-def test_selection_curve_holds_the_folds_of_the_choice(summary):
+def test_the_selection_curve_has_the_scores_of_the_folds(summary):
     results = stumps().cv_results_
     folds = np.column_stack([results[f"split{k}_test_score"] for k in range(3)])
     (line,) = summary.selection.lines
     assert line.values == [each["C"] for each in results["params"]]
     assert_allclose(line.scores, 1.0 - results["mean_test_score"])
     assert_allclose(line.standard_errors, folds.std(axis=1, ddof=1) / np.sqrt(3))
-    assert summary.selection.chosen[0] == stumps().best_params_["C"]
+    assert summary.selection.selected[0] == stumps().best_params_["C"]
     best = folds[stumps().best_index_]
     width = t.ppf(0.975, 2) * np.sqrt((1 / 3 + 1 / 2) * best.var(ddof=1))
     assert summary.cross_validated.value == pytest.approx(best.mean())
@@ -124,43 +124,43 @@ def test_calibration_is_that_of_scikit_learn():
 @pytest.mark.parametrize("name", NAMES)
 def test_contributions_add_up_to_decision_values(name):
     model, X, y = every_model()[name]
-    summary = Summary.of(model, X, y, rows=[3, 0])
-    view = EnsembleView.of(model, X, 0)
+    summary = Summary.from_estimator(model, X, y, rows=[3, 0])
+    view = EnsembleView.from_estimator(model, X, 0)
     rows = X.iloc[[3, 0]] if hasattr(X, "iloc") else X[[3, 0]]
     expected = view.explain(rows).values
     for row, value in zip(summary.machines[0].rows, expected, strict=True):
         shown = sum(each.contribution for each in row.contributions)
         assert row.decision == pytest.approx(value)
         assert row.intercept + shown + row.others == pytest.approx(value, abs=1e-6)
-    assert [row.place for row in summary.machines[0].rows] == [3, 0]
+    assert [row.row_index for row in summary.machines[0].rows] == [3, 0]
     assert sum(summary.importances.values()) == pytest.approx(1.0)
-    assert summary.outcomes.where == "training rows"
+    assert summary.predictions.where == "training rows"
 
 
 @pytest.mark.parametrize("name", ["stumps", "classes", "numbers", "mixed", "boosted"])
-def test_points_of_shapes_tell_the_function(name):
+def test_plotted_points_lie_on_the_shape_function(name):
     model, X, y = every_model()[name]
-    view = EnsembleView.of(model, X, 0)
-    for picture in Summary.of(model, X, y).machines[0].features:
-        values = view.background[:, view.feature_names.index(picture.name)]
-        values, shape = values[np.isfinite(values)], view.shapes[picture.name]
-        if picture.categories is not None:
-            named = dict(zip(picture.categories, picture.shape, strict=True))
-            known = model.mixed_table_.categories[view.feature_names.index(picture.name)]
+    view = EnsembleView.from_estimator(model, X, 0)
+    for plot in Summary.from_estimator(model, X, y).machines[0].features:
+        values = view.background[:, view.feature_names.index(plot.name)]
+        values, shape = values[np.isfinite(values)], view.shapes[plot.name]
+        if plot.categories is not None:
+            named = dict(zip(plot.categories, plot.shape, strict=True))
+            known = model.mixed_table_.categories[view.feature_names.index(plot.name)]
             expected = {
                 str(item or "missing"): float(shape(float(k))) for k, item in enumerate(known)
             }
             assert named == pytest.approx(expected)
             continue
-        x, heights = np.array(picture.x), np.array(picture.shape)
+        x, heights = np.array(plot.x), np.array(plot.shape)
         assert np.all(np.diff(x) >= 0.0)
         between = values[~np.isin(values, x)]
         assert_allclose(np.interp(between, x, heights), shape(between), atol=1e-9)
-        first = np.searchsorted(x, x)  # of several points at a jump, the value comes first
+        first = np.searchsorted(x, x)  # at a jump the value comes first
         assert_allclose(heights[first], shape(x), atol=1e-9)
 
 
-def test_jumps_are_drawn_upright():
+def test_jumps_are_vertical():
     shape = Shape(np.array([1.0]), np.array([0.0]), np.array([2.0]))
     assert shape_points(shape, np.array([0.0, 3.0])) == ([0.0, 1.0, 1.0, 3.0], [0.0, 0.0, 2.0, 2.0])
 
@@ -170,7 +170,7 @@ def test_averaged_steps_keep_the_weight_of_stumps():
     edges = np.sort(rng.random(1001))
     density = StumpDensity(edges[:-1], edges[1:], np.diff(edges), rng.normal(size=1000))
     x, y = map(np.array, density_steps(density))
-    assert len(x) == 2 * MOST_KNOTS
+    assert len(x) == 2 * MAX_KNOTS
     assert (np.diff(x)[::2] @ y[::2]) == pytest.approx(density.weight.sum())
 
 
@@ -182,10 +182,10 @@ def test_histograms_count_every_value(values):
     assert len(counts) <= 30
 
 
-def test_columns_are_what_pandas_says():
+def test_column_summaries_agree_with_pandas():
     X, y = make_mixed_table(300, missing=0.1, random_state=1)
     model = InfiniteEnsembleClassifier(solver="additive").fit(X, y)
-    data = Summary.of(model, X, y).data
+    data = Summary.from_estimator(model, X, y).data
     assert [each.name for each in data.columns] == list(X.columns)
     assert [each.n_missing for each in data.columns] == X.isna().sum().tolist()
     assert [each.n_distinct for each in data.columns] == X.nunique().tolist()
@@ -194,91 +194,90 @@ def test_columns_are_what_pandas_says():
     assert (data.n_rows, data.n_categories) == (300, 3)
 
 
-def test_column_of_gaps_only_is_told():
+def test_a_column_without_values_has_a_summary():
     assert column_summary("x", np.full(3, np.nan)) == ("x", "number", 3, 0, "")
 
 
-def test_tables_of_any_kind_say_the_same():
+def test_pandas_and_polars_tables_have_the_same_summary():
     X, _, y, _ = cancer()
     model = stumps()
-    as_pandas = Summary.of(model, X, y)
-    as_polars = Summary.of(model, pl.from_pandas(X), y)
+    as_pandas = Summary.from_estimator(model, X, y)
+    as_polars = Summary.from_estimator(model, pl.from_pandas(X), y)
     assert as_pandas.scores == as_polars.scores
     assert as_pandas.importances == as_polars.importances
 
 
-def test_sparse_rows_are_read():
+def test_sparse_rows_have_a_summary():
     X, y = np.eye(12)[np.arange(60) % 12], np.arange(60) % 12 < 5
     model = InfiniteEnsembleClassifier().fit(sparse.csr_array(X), y)
-    summary = Summary.of(model, sparse.csr_array(X), y)
+    summary = Summary.from_estimator(model, sparse.csr_array(X), y)
     assert summary.data.n_columns == 12
     assert summary.scores[0].value == 1.0
 
 
-def test_of_many_rows_some_are_scored(monkeypatch):
+def test_a_sample_of_many_rows_is_scored():
     X, _, y, _ = cancer()
-    monkeypatch.setattr(summary_module, "SCORED_ROWS", 50)
-    summary = Summary.of(stumps(), X, y)
-    assert (len(summary.outcomes.y), summary.n_asked) == (50, len(y))
-    absent = np.setdiff1d(np.arange(len(y)), Sample.of(X, y, 50).places)[0]
-    with pytest.raises(ValueError, match=f"row {absent} is not among the 50 rows"):
-        Summary.of(stumps(), X, y, rows=[absent])
+    summary = Summary.from_estimator(stumps(), X, y, max_scored_rows=50)
+    assert (len(summary.predictions.y), summary.n_available) == (50, len(y))
+    absent = np.setdiff1d(np.arange(len(y)), RowSample.draw(X, y, 50).indices)[0]
+    with pytest.raises(ValueError, match=f"row {absent} is not in the random sample of 50"):
+        Summary.from_estimator(stumps(), X, y, rows=[absent], max_scored_rows=50)
 
 
 def test_drawn_rows_keep_their_targets():
     X = np.arange(1000.0)[:, np.newaxis]
-    sample = Sample.of(X, np.arange(1000), 100)
+    sample = RowSample.draw(X, np.arange(1000), 100)
     assert len(sample.y) == 100
-    assert sample.is_part
+    assert sample.is_sampled
     assert_allclose(sample.X[:, 0], sample.y)
-    assert_allclose(sample.places, sample.y)
+    assert_allclose(sample.indices, sample.y)
 
 
-def test_interactions_of_many_columns_are_told_against_fewer_rows():
+def test_interactions_of_many_columns_use_fewer_background_rows():
     assert n_background(3, 1) == 40
     assert n_background(10_000, 12) == 4
 
 
-def test_chosen_rows_are_the_surest_the_closest_and_the_worst(summary):
+def test_explained_rows_are_the_most_confident_the_closest_and_the_worst(summary):
     _, X_test, _, y_test = cancer()
     margins = np.where(y_test == "malignant", 1, -1) * stumps().decision_function(X_test)
-    places = [row.place for row in summary.machines[0].rows]
-    assert {margins.argmin(), np.abs(margins).argmin(), margins.argmax()} <= set(places)
+    indices = [row.row_index for row in summary.machines[0].rows]
+    assert {margins.argmin(), np.abs(margins).argmin(), margins.argmax()} <= set(indices)
 
 
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
         ({"X_test": np.zeros((1, 3))}, "X_test and y_test belong together"),
-        ({"rows": [10_000]}, "give between 1 and 12 places"),
-        ({"rows": []}, "give between 1 and 12 places"),
-        ({"rows": [0.5]}, "give between 1 and 12 places"),
+        ({"rows": [10_000]}, "give between 1 and 12 row indices"),
+        ({"rows": []}, "give between 1 and 12 row indices"),
+        ({"rows": [0.5]}, "give between 1 and 12 row indices"),
         ({"X_test": np.zeros((0, 3)), "y_test": []}, "0 sample|has no rows"),
-        ({"X_test": np.zeros((2, 3)), "y_test": ["benign"]}, "give a target for each row"),
+        ({"X_test": np.zeros((2, 3)), "y_test": ["benign"]}, "give one target per row"),
     ],
 )
-def test_what_does_not_fit_is_refused(settings, message):
+def test_invalid_arguments_are_refused(settings, message):
     X, _, y, _ = cancer()
     with pytest.raises(ValueError, match=message):
-        Summary.of(stumps(), X, y, **settings)
+        Summary.from_estimator(stumps(), X, y, **settings)
 
 
 def test_unknown_classes_are_refused():
     X, X_test, y, y_test = cancer()
     strange = np.where(np.arange(len(y_test)) == 0, "strange", y_test)
-    with pytest.raises(ValueError, match="hold the class 'strange'"):
-        Summary.of(stumps(), X, y, X_test=X_test, y_test=strange)
+    with pytest.raises(ValueError, match="y of the test rows contains the class 'strange'"):
+        Summary.from_estimator(stumps(), X, y, X_test=X_test, y_test=strange)
 
 
 def test_test_rows_of_one_class_have_no_curves():
     X, X_test, y, y_test = cancer()
     mine = y_test == "benign"
-    summary = Summary.of(stumps(), X, y, X_test=X_test[mine], y_test=y_test[mine])
+    summary = Summary.from_estimator(stumps(), X, y, X_test=X_test[mine], y_test=y_test[mine])
     assert summary.curves is None
     assert [score.name for score in summary.scores] == ["accuracy", "balanced accuracy"]
 
 
-def test_versions_and_code_tell_how_to_make_it_again(summary):
+def test_versions_and_code_reproduce_the_model(summary):
     settings = summary.settings
     assert settings.versions["numpy"] == np.__version__
     assert settings.learned["C_"] == f"{stumps().C_:.6g}"

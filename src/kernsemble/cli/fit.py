@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from kernsemble._files import atomic_write
 from kernsemble.cli.console import CommandError, answer, note, say, show_table
 from kernsemble.cli.options import (
     Drop,
@@ -23,7 +24,7 @@ from kernsemble.cli.options import (
     limit_threads,
     split_names,
 )
-from kernsemble.cli.outputs import check_output, whole_file
+from kernsemble.cli.outputs import check_output
 from kernsemble.cli.parts import part
 from kernsemble.cli.progress import follow, working
 from kernsemble.cli.tables import TableFile
@@ -119,7 +120,7 @@ def fit(  # noqa: PLR0913, PLR0917 (options, given by name)
     from kernsemble.cli.contest import Contest, leaderboard
     from kernsemble.cli.models import TrainingTable
     from kernsemble.cli.samples import read_sample, read_test_sample
-    from kernsemble.inspection.outcomes import Outcomes
+    from kernsemble.inspection.predictions import Predictions
     from kernsemble.inspection.scores import scores
 
     start, words = time.perf_counter(), all_missing(missing)
@@ -143,7 +144,9 @@ def fit(  # noqa: PLR0913, PLR0917 (options, given by name)
     is_classifier = sample.task == "classification"
     metric = scoring or ("accuracy" if is_classifier else "r2")
     board = leaderboard(model, metric, sample.n_rows)
-    tests = scores(Outcomes.of(model, apart.X, apart.y, "test rows")) if apart else []
+    tests = (
+        scores(Predictions.from_estimator(model, apart.X, apart.y, "test rows")) if apart else []
+    )
     TrainingTable.of(sample.kinds, target, words).of_model(model)
     about = _about(sample, apart, board, f"{target} of {train.name}") if report else {}
     _write(model, out, report, about)
@@ -226,9 +229,9 @@ def _write(model: Any, out: Path, report: Path | None, about: dict[str, Any]) ->
     from kernsemble.persistence import save
 
     with ExitStack() as files:
-        save(model, files.enter_context(whole_file(out)))
+        save(model, files.enter_context(atomic_write(out)))
         if report is not None:
-            _report_writer()(model, files.enter_context(whole_file(report)), **about)
+            _report_writer()(model, files.enter_context(atomic_write(report)), **about)
 
 
 def _tell_sample(sample: "Sample", path: Path, target: str, is_inferred: bool) -> None:

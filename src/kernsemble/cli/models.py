@@ -49,8 +49,9 @@ def training_table(model: Any, path: Path) -> TrainingTable:
             f"{path} holds a model that knows no names of columns: fit it to a DataFrame, or by "
             "kernsemble fit"
         )
-    table = getattr(model, "mixed_table_", None)
-    categories = [None] * len(names) if table is None else table.categories
+    from kernsemble.inspection.fitted_models import column_categories
+
+    categories = column_categories(model)
     for name, known in zip(names, categories, strict=True):
         if any(not isinstance(each, str | None) for each in known or ()):
             raise CommandError(

@@ -1,35 +1,21 @@
-"""Files that commands write: whole or not at all, and never over others unasked."""
+"""Checks of the output paths of commands."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from uuid import uuid4
 
 from kernsemble.cli.console import CommandError
 
-__all__ = ["check_output", "whole_file"]
+__all__ = ["check_output"]
 
 
 def check_output(
     option: str, path: Path, force: bool, inputs: tuple[Path | None, ...] = ()
 ) -> None:
-    """Refuse a place that cannot be written, or where something is that may not be replaced."""
+    """Raise an error if a path cannot be written, is an input, or exists without `force`."""
     if not path.parent.is_dir():
-        raise CommandError(f"{option} {path}: there is no folder {path.parent}; make it first")
+        raise CommandError(f"{option} {path}: there is no folder {path.parent}; create it first")
     if path.is_dir():
         raise CommandError(f"{option} {path} is a folder: give the name of a file")
     if any(each is not None and each.resolve() == path.resolve() for each in inputs):
-        raise CommandError(f"{option} {path} is read by this command: give another name")
+        raise CommandError(f"{option} {path} is an input of this command: give another name")
     if path.exists() and not force:
         raise CommandError(f"{option} {path} exists: give another name, or --force to replace it")
-
-
-@contextmanager
-def whole_file(path: Path) -> Iterator[Path]:
-    """Lend a place in the same folder, which becomes `path` unless there is an error."""
-    part = path.with_name(f".{uuid4().hex}.part.{path.name}")
-    try:
-        yield part
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)

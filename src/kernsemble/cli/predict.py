@@ -11,6 +11,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from kernsemble._files import atomic_write
 from kernsemble.cli.console import CommandError, answer, note
 from kernsemble.cli.options import (
     Force,
@@ -23,7 +24,7 @@ from kernsemble.cli.options import (
     all_missing,
     limit_threads,
 )
-from kernsemble.cli.outputs import check_output, whole_file
+from kernsemble.cli.outputs import check_output
 from kernsemble.cli.progress import ShownTask, bars
 from kernsemble.cli.tables import TableFile, as_features, import_polars
 
@@ -195,7 +196,7 @@ def _opened(out: str) -> Iterator[IO[bytes]]:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    with whole_file(Path(out)) as place:
+    with atomic_write(Path(out)) as place:
         opened = gzip.open if out.lower().endswith(".gz") else open
         with opened(place, "wb") as file:
             yield file  # type: ignore[misc]

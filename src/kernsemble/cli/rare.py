@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from kernsemble._files import atomic_write
 from kernsemble.cli.console import CommandError, answer, say, show_table
 from kernsemble.cli.options import (
     Drop,
@@ -18,7 +19,7 @@ from kernsemble.cli.options import (
     Target,
     all_missing,
 )
-from kernsemble.cli.outputs import check_output, whole_file
+from kernsemble.cli.outputs import check_output
 from kernsemble.cli.parts import part
 from kernsemble.cli.progress import follow
 from kernsemble.cli.tables import TableFile
@@ -82,7 +83,7 @@ def rare(
         detector.fit(sample.X, sample.y)
     if out is not None:
         TrainingTable.of(sample.kinds, target, words).of_model(detector)
-        with whole_file(out) as place:
+        with atomic_write(out) as place:
             save(detector, place)
     _tell(_detected(detector, sample.y), sample, out, json)
 

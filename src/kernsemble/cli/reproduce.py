@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
+from kernsemble._files import atomic_write
 from kernsemble.cli.console import (
     CommandError,
     InterruptedCommandError,
@@ -17,7 +18,6 @@ from kernsemble.cli.console import (
     show_table,
 )
 from kernsemble.cli.options import Progress
-from kernsemble.cli.outputs import whole_file
 from kernsemble.cli.parts import part
 from kernsemble.cli.progress import ShownTask, bars, working
 
@@ -228,7 +228,7 @@ def _write(
     with ExitStack() as files:
         for each, path in zip(asked, written, strict=True):
             text = as_markdown(each.paper, store)
-            files.enter_context(whole_file(path)).write_text(text, encoding="utf-8")
+            files.enter_context(atomic_write(path)).write_text(text, encoding="utf-8")
     try:
         page = part(
             "report.reproduction",
@@ -241,7 +241,7 @@ def _write(
         return written
     names = {each.paper.name for each in asked}
     told = [paper for name, paper in known.items() if name in names or _has_numbers(paper, store)]
-    with whole_file(output / "index.html") as path:
+    with atomic_write(output / "index.html") as path:
         path.write_text(page(told, store), encoding="utf-8")
     return [*written, output / "index.html"]
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from kernsemble._files import atomic_write
 from kernsemble.cli.console import CommandError, answer, say, show_table
 from kernsemble.cli.options import (
     Drop,
@@ -18,7 +19,7 @@ from kernsemble.cli.options import (
     Target,
     all_missing,
 )
-from kernsemble.cli.outputs import check_output, whole_file
+from kernsemble.cli.outputs import check_output
 from kernsemble.cli.parts import part
 from kernsemble.cli.progress import follow
 from kernsemble.cli.tables import TableFile
@@ -65,7 +66,7 @@ def select(
         name for name, is_in in zip(sample.kinds, selector.get_support(), strict=True) if is_in
     ]
     if out is not None:
-        with whole_file(out) as place:
+        with atomic_write(out) as place:
             _with_target(sample, target).select([*names, target]).write_csv(place)
     _tell(sample, selector, criterion, names, out, json)
 

@@ -1,22 +1,24 @@
-"""What can be said about fitted models: their ensembles, shape functions and contributions.
+"""Inspection of fitted models: ensembles, shape functions, feature importance, contributions.
 
-Numbers come first, as arrays that `to_frame` turns into DataFrames; Display objects draw them.
+Results are arrays that `to_frame` converts into DataFrames; Display objects plot them.
 """
 
 from kernsemble.inspection.averaged_stumps import AveragedStumps
 from kernsemble.inspection.boundary_display import DecisionBoundaryDisplay
-from kernsemble.inspection.comparison import EnsembleComparison, compare_ensembles
+from kernsemble.inspection.contribution_display import ContributionDisplay
+from kernsemble.inspection.ensemble_comparison import EnsembleComparison, compare_ensembles
+from kernsemble.inspection.ensemble_display import EnsembleDisplay
+from kernsemble.inspection.ensemble_view import EnsembleView
 from kernsemble.inspection.explanation import Explanation
-from kernsemble.inspection.function_displays import EnsembleDisplay, ShapeDisplay
-from kernsemble.inspection.functions import Shape, StumpDensity
-from kernsemble.inspection.hypotheses import HypothesisWeights
-from kernsemble.inspection.importances import Importances
+from kernsemble.inspection.feature_importance import Importances
+from kernsemble.inspection.hypothesis_weights import HypothesisWeights
+from kernsemble.inspection.margin_display import MarginDisplay
 from kernsemble.inspection.margins import Margins
 from kernsemble.inspection.nu_comparison import NuComparison, NuComparisonDisplay
 from kernsemble.inspection.perceptron_density import PerceptronDensity
-from kernsemble.inspection.row_displays import ContributionDisplay, MarginDisplay
+from kernsemble.inspection.shape_display import ShapeDisplay
+from kernsemble.inspection.shape_functions import Shape, StumpDensity
 from kernsemble.inspection.training_curves import TrainingCurves, TrainingCurvesDisplay
-from kernsemble.inspection.view import EnsembleView
 
 __all__ = [
     "AveragedStumps",

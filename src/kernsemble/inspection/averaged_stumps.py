@@ -1,4 +1,4 @@
-"""Theorem 8: an ensemble of all stumps is one of finitely many averaged stumps."""
+"""Averaged stumps: a finite ensemble equal to that of all stumps (Theorem 8)."""
 
 from dataclasses import dataclass
 
@@ -7,32 +7,31 @@ from numpy.typing import ArrayLike
 
 from kernsemble._typing import FloatArray, IntArray
 from kernsemble._value import Value
-from kernsemble.inspection.functions import average_vote
+from kernsemble.inspection.shape_functions import average_vote
 
 
 @dataclass(frozen=True, eq=False)
 class AveragedStumps(Value):
-    r"""Finitely many ramps that vote as all stumps do (Theorem 8 of Lin and Li).
+    r"""Averaged stumps, finitely many, equal to all stumps (Theorem 8 of Lin and Li).
 
     .. math:: K(x_i, x) = \sum_{q, d, a} \hat r_{da}^2\, \hat s_{qda}(x_i)\, \hat s_{qda}(x),
               \qquad f(x) = b + \textstyle\sum_{d,a} w_{da}\, \hat s_{da}(x),
 
     one for each gap between neighbouring values of the support vectors: :math:`\hat s` rises
-    from −1 to 1 across it. Of the two polarities, which have the same part in both sums, the
-    upward one is kept.
+    from −1 to 1 across the gap. Both polarities contribute equally; only the upward one is stored.
 
     Attributes
     ----------
     feature : array of shape (m,)
-        The columns.
+        Column of each stump.
     lower, upper : arrays of shape (m,)
-        The gaps, in the unit of the column.
+        Ends of the gaps, in the units of the column.
     embedding : array of shape (m,)
         :math:`\hat r`: half the root of the measure of the thresholds in the gap.
     weight : array of shape (m,)
-        w, of both polarities together.
+        Weight w, of both polarities together.
     intercept : float
-        b.
+        Intercept b.
     """
 
     feature: IntArray
@@ -43,12 +42,12 @@ class AveragedStumps(Value):
     intercept: float
 
     def vote(self, X: ArrayLike) -> FloatArray:
-        r"""Return :math:`\hat s` of all stumps (columns) at rows of numbers."""
+        r"""Return the votes :math:`\hat s` of all stumps (columns) at rows of numbers."""
         rows = np.asarray(X, dtype=np.float64)
         return average_vote(rows[:, self.feature], self.lower, self.upper)
 
     def kernel(self, X: ArrayLike, Z: ArrayLike) -> FloatArray:
-        """Return the kernel between rows, of which those of `X` are support vectors."""
+        """Return the kernel between support vectors `X` and rows `Z`."""
         return 2.0 * (self.vote(X) * self.embedding**2) @ self.vote(Z).T
 
     def decision_function(self, X: ArrayLike) -> FloatArray:

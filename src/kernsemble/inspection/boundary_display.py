@@ -1,4 +1,4 @@
-"""Pictures of what a model decides on a plane, with the training rows."""
+"""Plots of decision boundaries over two features."""
 
 from collections.abc import Sequence
 from typing import Any, Self
@@ -10,40 +10,40 @@ from sklearn.base import is_regressor
 from kernsemble._arguments import check_count
 from kernsemble._axes import NEGATIVE, POSITIVE, one_axes, pyplot
 from kernsemble._typing import Array, FloatArray
-from kernsemble.inspection.models import Model, as_model
+from kernsemble.inspection.fitted_models import FittedModel, as_fitted_model
 
-MARGIN = 0.05  # of the range of the rows, on each side
+MARGIN = 0.05  # margin on each side, relative to the range of the rows
 
 
 class DecisionBoundaryDisplay:
-    """What a model decides over two features, and rows that it was fitted to.
+    """Plot of the decision function over two features, with the training rows.
 
     Parameters
     ----------
     first, second : arrays of shape (n, n)
-        The coordinates of a grid, as of `numpy.meshgrid`.
+        Coordinates of a grid, as returned by `numpy.meshgrid`.
     response : array of shape (n, n)
-        The decision values there, of several classes the places of the classes, or the numbers
-        that a regressor predicts.
+        Decision values on the grid; for more than two classes the indices of the predicted
+        classes, for a regressor the predictions.
     points : array of shape (m, 2)
-        The rows.
+        Rows.
     targets : array of shape (m,)
-        The places of their classes, or their numbers.
+        Indices of their classes, or their targets.
     classes : list or None
-        The classes, None for a regressor.
+        Classes, None for a regressor.
     labels : tuple of two str
-        The names of the features.
+        Names of the features.
 
     Attributes
     ----------
     ax_, figure_ : matplotlib axes and figure
-        Where it was drawn.
+        Axes and figure of the plot.
     surface_ : matplotlib contour set
-        The filled surface.
+        Filled contours of the response.
     boundary_ : matplotlib contour set or None
-        The lines where classes meet.
+        Decision boundary, for two classes.
     points_ : list of matplotlib collections
-        The rows, class by class.
+        Rows, by class.
 
     Examples
     --------
@@ -86,39 +86,39 @@ class DecisionBoundaryDisplay:
         grid_resolution: int = 100,
         ax: Any = None,
     ) -> Self:
-        """Draw what a fitted model decides.
+        """Plot the decision function of a fitted model.
 
         Parameters
         ----------
         estimator : fitted estimator
-            Any model of the library, on numbers.
+            Model of the library, fitted to numbers.
         X : array-like of shape (m, n_features)
-            The training rows.
+            Training rows.
         y : array-like of shape (m,)
-            Their classes or numbers.
+            Targets of the training rows.
         features : two of str or int, default=(0, 1)
-            The features of the plane; others are held at their medians.
+            Features to plot; others are fixed at their medians.
         grid_resolution : int, default=100
-            How many values of each feature are asked.
+            Number of grid points per feature.
         ax : matplotlib axes, optional
-            Where to draw.
+            Axes to plot on; new ones by default.
 
         Returns
         -------
         DecisionBoundaryDisplay
         """
         check_count("grid_resolution", grid_resolution, 2)
-        model = as_model(estimator)
-        places = [model.place_of(feature) for feature in features]
-        if len(places) != 2 or places[0] == places[1]:
-            raise ValueError(f"features = {features!r}: give two different ones")
-        rows = _numbers(model, X)
-        low, high = rows[:, places].min(axis=0), rows[:, places].max(axis=0)
+        model = as_fitted_model(estimator)
+        indices = [model.feature_index(feature) for feature in features]
+        if len(indices) != 2 or indices[0] == indices[1]:
+            raise ValueError(f"features = {features!r}: give two different features")
+        rows = _numeric_rows(model, X)
+        low, high = rows[:, indices].min(axis=0), rows[:, indices].max(axis=0)
         reach = MARGIN * (high - low)
         axes = np.linspace(low - reach, high + reach, grid_resolution).T
         first, second = np.meshgrid(*axes)
         grid = np.tile(np.median(rows, axis=0), (first.size, 1))
-        grid[:, places] = np.column_stack([first.ravel(), second.ravel()])
+        grid[:, indices] = np.column_stack([first.ravel(), second.ravel()])
         response, classes = _response(estimator, _like(X, grid))
         targets = np.asarray(y)
         names = model.feature_names
@@ -126,49 +126,47 @@ class DecisionBoundaryDisplay:
             first,
             second,
             response.reshape(first.shape),
-            rows[:, places],
+            rows[:, indices],
             targets if classes is None else np.searchsorted(classes, targets),
             classes,
-            (names[places[0]], names[places[1]]),
+            (names[indices[0]], names[indices[1]]),
         ).plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw on axes, new ones unless given."""
+        """Plot on the given axes or on new ones."""
         self.ax_ = one_axes(ax)
         self.figure_ = self.ax_.figure
         self.boundary_ = None
         if self.classes is None:
-            self._draw_numbers()
+            self._draw_regression()
         elif len(self.classes) == 2:
-            self._draw_sides()
+            self._draw_two_classes()
         else:
             self._draw_classes()
         self.ax_.set(xlabel=self.labels[0], ylabel=self.labels[1])
         return self
 
-    def _draw_numbers(self) -> None:
+    def _draw_regression(self) -> None:
         self.surface_ = self.ax_.contourf(self.first, self.second, self.response, 20)
         low, high = self.surface_.get_clim()
         norm = {"vmin": low, "vmax": high, "edgecolors": "white", "linewidths": 0.4, "s": 14}
         self.points_ = [self.ax_.scatter(*self.points.T, c=self.targets, **norm)]
 
-    def _draw_sides(self) -> None:
+    def _draw_two_classes(self) -> None:
         farthest = float(np.abs(self.response).max()) or 1.0
         levels = np.linspace(-farthest, farthest, 22)
-        place = self.first, self.second, self.response
-        self.surface_ = self.ax_.contourf(*place, levels, cmap="RdBu", alpha=0.6)
+        grid = self.first, self.second, self.response
+        self.surface_ = self.ax_.contourf(*grid, levels, cmap="RdBu", alpha=0.6)
         if self.response.min() < 0.0 < self.response.max():
-            self.boundary_ = self.ax_.contour(*place, [0.0], colors="black")
+            self.boundary_ = self.ax_.contour(*grid, [0.0], colors="black")
         self._draw_points([NEGATIVE, POSITIVE])
 
     def _draw_classes(self) -> None:
         assert self.classes is not None
         n = len(self.classes)
         colours = pyplot().get_cmap("viridis")(np.linspace(0.0, 1.0, n))
-        place = self.first, self.second, self.response
-        self.surface_ = self.ax_.contourf(
-            *place, np.arange(n + 1) - 0.5, colors=colours, alpha=0.35
-        )
+        grid = self.first, self.second, self.response
+        self.surface_ = self.ax_.contourf(*grid, np.arange(n + 1) - 0.5, colors=colours, alpha=0.35)
         self._draw_points(list(colours))
 
     def _draw_points(self, colours: list[Any]) -> None:
@@ -187,15 +185,15 @@ class DecisionBoundaryDisplay:
         self.ax_.legend()
 
 
-def _numbers(model: Model, X: ArrayLike) -> FloatArray:
-    rows = model.read(X)
+def _numeric_rows(model: FittedModel, X: ArrayLike) -> FloatArray:
+    rows = model.encode(X)
     if getattr(model.fitted, "mixed_table_", None) is not None or np.isnan(rows).any():
-        raise ValueError("a plane is drawn of numbers: X holds categories or missing values")
+        raise ValueError("X contains categories or missing values: give numbers to plot a boundary")
     return rows
 
 
 def _like(X: Any, grid: FloatArray) -> Any:
-    """Return a grid as a table with the columns of another, if that has names."""
+    """Return a grid as a table with the column names of `X`, if it has any."""
     if hasattr(X, "columns"):
         return type(X)(grid, **{"columns" if hasattr(X, "iloc") else "schema": list(X.columns)})
     return grid

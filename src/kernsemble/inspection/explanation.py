@@ -1,4 +1,4 @@
-"""What features contribute to the decision values of rows."""
+"""Contributions of features to the decision values of rows."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,8 +9,8 @@ import numpy as np
 from kernsemble._arguments import check_choice, check_count
 from kernsemble._typing import FloatArray
 from kernsemble._value import Value
-from kernsemble.inspection.frames import as_frame
-from kernsemble.inspection.pieces import Interaction, ProductForm
+from kernsemble.inspection.dataframes import as_frame
+from kernsemble.inspection.decomposition import Interaction, ProductForm
 from kernsemble.inspection.shapley import (
     Contributions,
     coalition_values,
@@ -21,33 +21,33 @@ from kernsemble.inspection.shapley import (
 
 Method: TypeAlias = Literal["auto", "exact", "sampled"]
 
-MOST_COLUMNS = 16  # whose coalitions can all be asked
-CHEAP_COLUMNS = 8
-CHEAP_PRODUCTS = 2e8  # multiplications a row
+MAX_COLUMNS = 16  # maximum number of columns for all coalitions
+CHEAP_COLUMNS = 8  # number of columns up to which "auto" takes all coalitions
+CHEAP_PRODUCTS = 2e8  # multiplications per row up to which "auto" uses the factors of a kernel
 
 
 @dataclass(frozen=True, eq=False)
 class Explanation(Value):
     r"""Contributions of features to rows: :math:`f(x) = b + \sum_d \phi_d(x)`.
 
-    They are Shapley values: of an additive machine simply its centred shape functions.
+    Contributions are Shapley values; for an additive machine these are its centred shape functions.
 
     Attributes
     ----------
     intercept : float
-        The value b that they start from, the mean over the background rows.
+        Base value b, the mean over the background rows.
     contributions : array of shape (n, n_features)
-        The contributions :math:`\phi`.
+        Contributions :math:`\phi`.
     values : array of shape (n,)
-        The decision values, told by the model itself.
+        Decision values of the model.
     rows : array of shape (n, n_features)
-        The rows, categories as their places.
+        Rows, categories as codes.
     feature_names : tuple of str
-        The features.
+        Names of the features.
     method : str
-        How the contributions were found.
+        Method by which the contributions were computed.
     standard_error : array of shape (n, n_features)
-        Of the contributions, where they were sampled; else zero.
+        Standard errors of sampled contributions; zero for exact ones.
     """
 
     intercept: float
@@ -60,17 +60,17 @@ class Explanation(Value):
 
     @property
     def is_exact(self) -> bool:
-        """Whether nothing was sampled."""
+        """Whether all contributions are exact."""
         return not self.standard_error.any()
 
-    def row(self, place: int) -> dict[str, float]:
+    def row(self, index: int) -> dict[str, float]:
         """Return the contributions to one row, the largest first."""
-        mine = self.contributions[place]
+        mine = self.contributions[index]
         order = np.argsort(-np.abs(mine), kind="stable")
         return {self.feature_names[d]: float(mine[d]) for d in order}
 
     def to_frame(self) -> Any:
-        """Return a DataFrame with a row for each row: intercept, contributions, value."""
+        """Return a DataFrame with the intercept, contributions and value of each row."""
         columns: dict[str, Any] = {"intercept": np.full(len(self.values), self.intercept)}
         columns |= dict(zip(self.feature_names, self.contributions.T, strict=True))
         return as_frame(columns | {"value": self.values})
@@ -84,28 +84,28 @@ def interaction_contributions(
     n_permutations: int,
     rng: np.random.Generator,
 ) -> tuple[Contributions, str]:
-    """Return the contributions of the columns of an interaction, and how they were found."""
+    """Return the contributions of the columns of an interaction, and the method used."""
     check_choice("method", method, ("auto", "exact", "sampled"))
     check_count("n_permutations", n_permutations)
     m, n_background = len(interaction.columns), len(background)
-    beside = f"against {n_background} background rows"
-    if _is_by_product(interaction.product, method, m, n_background):
+    background_text = f"{n_background} background rows"
+    if _uses_product(interaction.product, method, m, n_background):
         assert interaction.product is not None
         found = _product_contributions(interaction, interaction.product, X, background)
-        return found, f"exact, factors of the kernel {beside}"
-    if method == "exact" and m > MOST_COLUMNS:
+        return found, f"exact, kernel factors, {background_text}"
+    if method == "exact" and m > MAX_COLUMNS:
         raise ValueError(
-            f"method = 'exact': {interaction.name} sees {m} columns, and all coalitions can be "
-            f"asked of {MOST_COLUMNS} at most: give 'sampled'"
+            f"method = 'exact': {interaction.name} depends on {m} columns, and all coalitions are "
+            f"computed for at most {MAX_COLUMNS}: give method='sampled'"
         )
     arguments = interaction.values, X, background, interaction.columns
     if method == "exact" or (method == "auto" and m <= CHEAP_COLUMNS):
-        return coalition_values(*arguments), f"exact, all coalitions {beside}"
+        return coalition_values(*arguments), f"exact, all coalitions, {background_text}"
     found = permutation_values(*arguments, n_permutations, rng)
-    return found, f"sampled, random orders {beside}"
+    return found, f"sampled, random orders, {background_text}"
 
 
-def _is_by_product(product: ProductForm | None, method: Method, m: int, n_background: int) -> bool:
+def _uses_product(product: ProductForm | None, method: Method, m: int, n_background: int) -> bool:
     if product is None or method == "sampled":
         return False
     cost = len(product.known) * n_background * m * product_points(m)
@@ -128,5 +128,5 @@ def _product_contributions(
 
 
 def joined(methods: Sequence[str]) -> str:
-    """Return how contributions of several kinds were found."""
+    """Return the distinct methods as one text."""
     return "; ".join(dict.fromkeys(methods))

@@ -1,4 +1,4 @@
-"""One machine with nothing to tune beside machines of every ν."""
+"""Comparison of `MultiplicativeSVC`, which has nothing to tune, with ν-SVMs."""
 
 import time
 from collections.abc import Sequence
@@ -16,16 +16,16 @@ from kernsemble.svm import MultiplicativeSVC
 PAPERS_NUS = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45)
 
 
-class Trial(NamedTuple):
-    """The share of test rows that a machine errs on, the seconds of its fit, and its size."""
+class TimedFit(NamedTuple):
+    """Test error, fit time in seconds and number of support vectors of a machine."""
 
     error: float
     seconds: float
     n_support: int
 
     @classmethod
-    def of(cls, machine: Any, X: Any, y: Any, X_test: Any, y_test: Any) -> Self:
-        """Fit a machine, and test it."""
+    def measure(cls, machine: Any, X: Any, y: Any, X_test: Any, y_test: Any) -> Self:
+        """Fit a machine and test it."""
         start = time.perf_counter()
         machine.fit(X, y)
         seconds = time.perf_counter() - start
@@ -35,32 +35,32 @@ class Trial(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class NuComparison:
-    r"""Error and time of the ensemble, and of a ν-SVM for each of several ν.
+    r"""Test error and fit time of the ensemble, and of a ν-SVM for several ν.
 
-    Figure 2 of Tsang and Kwok (2007). The ν-SVM is LIBSVM's, with the same kernel exactly.
+    Figure 2 of Tsang and Kwok (2007). The ν-SVM is LIBSVM's, with exactly the same kernel.
 
     Attributes
     ----------
-    ensemble : Trial
-        Of `MultiplicativeSVC`.
-    rivals : dict of float to Trial
-        Of `sklearn.svm.NuSVC`, by ν.
+    ensemble : TimedFit
+        Result of `MultiplicativeSVC`.
+    rivals : dict of float to TimedFit
+        Results of `sklearn.svm.NuSVC`, by ν.
 
     Examples
     --------
     >>> from kernsemble.datasets import make_threenorm
     >>> from kernsemble.inspection import NuComparison
     >>> train, test = make_threenorm(300, random_state=0), make_threenorm(3000, random_state=1)
-    >>> comparison = NuComparison.of(*train, *test, nus=[0.1, 0.3, 0.5])
+    >>> comparison = NuComparison.from_data(*train, *test, nus=[0.1, 0.3, 0.5])
     >>> comparison.best_nu, comparison.rivals[0.5].error, comparison.ensemble.error
     (0.5, 0.132, 0.137)
     """
 
-    ensemble: Trial
-    rivals: dict[float, Trial]
+    ensemble: TimedFit
+    rivals: dict[float, TimedFit]
 
     @classmethod
-    def of(
+    def from_data(
         cls,
         X: ArrayLike,
         y: ArrayLike,
@@ -70,7 +70,7 @@ class NuComparison:
         nus: Sequence[float] = PAPERS_NUS,
         cache_size: float = 2000.0,
     ) -> Self:
-        """Fit all machines on some rows and test them on others.
+        """Fit all machines to training rows and test them on test rows.
 
         Parameters
         ----------
@@ -79,59 +79,61 @@ class NuComparison:
         X_test, y_test : array-likes
             Test rows and their classes.
         machine : MultiplicativeSVC, optional
-            The ensemble; on many rows give it a `rank`. It is fitted.
+            Ensemble, which is fitted; give it a `rank` for many rows.
         nus : sequence of float
-            The ν, each an upper bound on the share of training rows within the margin.
+            Values of ν, an upper bound on the share of training rows within the margin.
         cache_size : float
-            The megabytes that LIBSVM may keep of the kernel.
+            Kernel cache of LIBSVM in megabytes.
         """
         machine = MultiplicativeSVC() if machine is None else machine
         parts = X, y, X_test, y_test
-        ensemble = Trial.of(machine, *parts)
+        ensemble = TimedFit.measure(machine, *parts)
         kernel = machine.kernel_
         if machine.scaling is not None or not isinstance(kernel, Gaussian):
             raise ValueError(
-                f"kernel = {kernel}, scaling = {machine.scaling!r}: NuSVC compares with a Gaussian "
-                "kernel on rows as they are, kernel='gaussian' and scaling=None"
+                f"kernel = {kernel}, scaling = {machine.scaling!r}: NuSVC needs a Gaussian "
+                "kernel on unscaled rows: give kernel='gaussian' and scaling=None"
             )
         rivals = {
-            float(nu): Trial.of(NuSVC(nu=nu, gamma=kernel.gamma, cache_size=cache_size), *parts)
+            float(nu): TimedFit.measure(
+                NuSVC(nu=nu, gamma=kernel.gamma, cache_size=cache_size), *parts
+            )
             for nu in nus
         }
         return cls(ensemble, rivals)
 
     @property
     def best_nu(self) -> float:
-        """The ν with the least test error, of several the smallest."""
+        """The smallest ν with the lowest test error."""
         return min(self.rivals, key=lambda nu: (self.rivals[nu].error, nu))
 
 
 class NuComparisonDisplay:
-    """Error and seconds against ν, the ensemble as a level line in both.
+    """Plot of test error and fit time against ν, with the ensemble as a horizontal line.
 
     Parameters
     ----------
     comparison : NuComparison
-        What is drawn.
+        Results to plot.
 
     Attributes
     ----------
     axes_, figure_
-        What was drawn on: axes of the error and of the seconds.
+        Axes of error and fit time, and their figure.
     """
 
     def __init__(self, comparison: NuComparison) -> None:
         self.comparison = comparison
 
     def plot(self, axes: Any = None) -> Self:
-        """Draw on a pair of axes, new ones by default."""
+        """Plot on a pair of axes or on new ones."""
         axes = several_axes(axes, 2)
         self.axes_, self.figure_ = axes, axes[0].figure
         nus = sorted(self.comparison.rivals)
         rivals = [self.comparison.rivals[nu] for nu in nus]
         for ax, quantity, scale, label in (
             (axes[0], "error", 100.0, "test error, %"),
-            (axes[1], "seconds", 1.0, "seconds of a fit"),
+            (axes[1], "seconds", 1.0, "fit time, s"),
         ):
             ax.plot(nus, [scale * getattr(each, quantity) for each in rivals], "o-", label="ν-SVM")
             level = scale * getattr(self.comparison.ensemble, quantity)

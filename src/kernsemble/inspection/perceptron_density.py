@@ -1,4 +1,4 @@
-"""The weights of the perceptrons of one direction."""
+"""Weights of the perceptrons along one direction."""
 
 from dataclasses import dataclass
 
@@ -10,10 +10,9 @@ from kernsemble._typing import FloatArray, IntArray
 from kernsemble._value import Value
 from kernsemble.hypotheses import PerceptronSet
 from kernsemble.hypotheses.perceptrons import mean_absolute_cosine
-from kernsemble.inspection.expansions import Expansion, columns_seen, unwrapped
-from kernsemble.inspection.tables import direction_tables
+from kernsemble.inspection.expansion_decomposition import SupportVectors, kernel_terms
+from kernsemble.inspection.table_decomposition import direction_tables
 from kernsemble.kernels import Kernel, Perceptron
-from kernsemble.kernels.algebra import terms
 from kernsemble.kernels.ensemble import Simplified
 from kernsemble.kernels.slice_parts import seen_columns
 from kernsemble.svm.backends.tables.blocks import FittedTables
@@ -21,7 +20,7 @@ from kernsemble.svm.backends.tables.blocks import FittedTables
 
 @dataclass(frozen=True, eq=False)
 class PerceptronDensity(Value):
-    r"""The weights of all perceptrons of one direction, as a step function of the threshold.
+    r"""Weights of all perceptrons along one direction, as a step function of the threshold.
 
     .. math:: w(\theta, a) = r \sum_i \beta_i\, \mathrm{sign}(\theta^\top (x_i - c) - a),
               \qquad r^2 = \frac1{2\,\Xi_D}
@@ -32,16 +31,16 @@ class PerceptronDensity(Value):
     Attributes
     ----------
     direction : array of shape (D,)
-        The direction, of length 1.
+        Direction, of length 1.
     columns : array of shape (D,)
-        The columns of the data that it is a direction of.
+        Columns of the data that the direction refers to.
     lower, upper : arrays of shape (m,)
-        Between which thresholds the density is constant: from −R to R, or between the levels of
-        a machine on tables.
+        Intervals of thresholds in which the density is constant: from −R to R, or between the
+        levels of a machine on tables.
     density : array of shape (m,)
-        w there.
+        Density w in each interval.
     embedding : float
-        r.
+        Constant r.
     """
 
     direction: FloatArray
@@ -61,13 +60,13 @@ class PerceptronDensity(Value):
         beta: FloatArray,
         factor: float,
     ) -> "PerceptronDensity":
-        """Return the density along a direction for scaled rows with coefficients."""
+        """Return the density along a direction, for scaled rows and their coefficients."""
         theta = np.asarray(direction, dtype=np.float64)
         length = np.linalg.norm(theta) if theta.shape == (len(columns),) else 0.0
         if not 0.0 < length < np.inf:
             raise ValueError(
                 f"direction = {direction!r}: give {len(columns)} numbers, not all zero, one for "
-                "each column that the perceptrons see"
+                "each column of the perceptron kernel"
             )
         theta = theta / length
         projected = (rows[:, columns] - perceptrons.centre) @ theta
@@ -80,35 +79,38 @@ class PerceptronDensity(Value):
         return cls(theta, columns, edges[:-1], edges[1:], density, r)
 
 
-def density_along(direction: ArrayLike, kernel: Kernel, expansion: Expansion) -> PerceptronDensity:
-    """Return the density of the only perceptrons of a kernel along a direction."""
+def density_along(
+    direction: ArrayLike, kernel: Kernel, support: SupportVectors
+) -> PerceptronDensity:
+    """Return the density along a direction, for a kernel with one perceptron term."""
     found = []
-    for term in terms(kernel):
-        factor, simple = unwrapped(term)
-        simple = simple.full if isinstance(simple, Simplified) else simple
+    for term in kernel_terms(kernel):
+        simple = term.simple.full if isinstance(term.simple, Simplified) else term.simple
         if isinstance(simple, Perceptron):
-            found.append((factor, simple.hypotheses, columns_seen(term)))
+            found.append((term.factor, simple.hypotheses, term.columns))
     if len(found) != 1:
         raise ValueError(
-            f"kernel = {kernel} is the sum of {len(found)} kernels of perceptrons: the density is "
-            "told of one, Perceptron()"
+            f"kernel = {kernel} has {len(found)} perceptron terms: the density is defined for "
+            "exactly one, such as Perceptron()"
         )
     factor, perceptrons, columns = found[0]
-    rows = np.asarray(expansion.scaling.transform(expansion.support))
-    return PerceptronDensity.along(direction, perceptrons, columns, rows, expansion.beta, factor)
+    rows = np.asarray(support.scaling.transform(support.rows))
+    return PerceptronDensity.along(direction, perceptrons, columns, rows, support.beta, factor)
 
 
-def density_of_slice(place: int, tables: FittedTables, machine: int) -> PerceptronDensity:
-    """Return the density along a direction that a machine on tables has sampled."""
+def density_of_sampled_direction(
+    index: int, tables: FittedTables, machine: int
+) -> PerceptronDensity:
+    """Return the density along one of the sampled directions of a machine on tables."""
     found = [
         (part, block, k) for part, block in direction_tables(tables) for k in range(part.n_slices)
     ]
-    if not 0 <= place < len(found):
+    if not 0 <= index < len(found):
         raise ValueError(
-            f"direction = {place}: the machine has sampled {len(found)} directions; give the place "
+            f"direction = {index}: the machine has {len(found)} sampled directions; give the index "
             "of one of them"
         )
-    part, block, k = found[place]
+    part, block, k = found[index]
     values, heights = block.levels[k].values, block.heights[k][machine]
     measure = np.diff(part.position(k, values))
     r = _embedding(part.directions.shape[1], part.factor)
@@ -118,7 +120,7 @@ def density_of_slice(place: int, tables: FittedTables, machine: int) -> Perceptr
 
 
 def _embedding(n_features: int, factor: float) -> float:
-    """Return r of perceptrons whose kernel is multiplied by a factor."""
+    """Return r for a perceptron kernel multiplied by a factor."""
     area = _sphere(n_features) * mean_absolute_cosine(n_features)
     return float(np.sqrt(factor / (2.0 * area)))
 

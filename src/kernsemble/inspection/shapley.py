@@ -1,6 +1,6 @@
-r"""Contributions of columns to functions that are no sums over columns: Shapley values.
+r"""Shapley values: contributions of columns to functions with interactions.
 
-A background row b stands for ignorance: with the columns S of the row x known the function is
+A background row b supplies the unknown columns: with the columns S of the row x known, the value is
 
 .. math:: v(S) = \tfrac1B \textstyle\sum_b f(x_S, b_{\bar S}),
 
@@ -20,15 +20,15 @@ from kernsemble._typing import BoolArray, FloatArray, IntArray
 
 Function = Callable[[FloatArray], FloatArray]
 
-NUMBERS_AT_ONCE = 4_000_000  # of the rows that a function is asked for
+NUMBERS_AT_ONCE = 4_000_000  # maximum size of the arrays that a function is evaluated on
 
 
 class Contributions(NamedTuple):
-    """What columns contribute to each row, and how far that may be off."""
+    """Contributions of columns to each row, with standard errors."""
 
     values: FloatArray  # (n, m)
-    base: float  # what they add up to the function from
-    standard_error: FloatArray  # (n, m), zero where nothing is sampled
+    base: float  # mean of the function over the background rows
+    standard_error: FloatArray  # (n, m), zero if exact
 
 
 def coalition_values(
@@ -36,7 +36,7 @@ def coalition_values(
 ) -> Contributions:
     """Return the Shapley values of some columns by all their coalitions.
 
-    Asks the function for :math:`B 2^m` rows for each row.
+    Evaluates the function on :math:`B 2^m` rows per row.
     """
     m = len(columns)
     masks = (np.arange(2**m)[:, np.newaxis] >> np.arange(m)) & 1 == 1
@@ -58,7 +58,7 @@ def coalition_values(
 
 
 def _mixed(starts: FloatArray, is_known: BoolArray, x: FloatArray, columns: IntArray) -> FloatArray:
-    """Return rows that are those of `starts`, but for columns where x is known."""
+    """Return the rows `starts` with the known columns replaced by those of x."""
     mixed = np.array(starts)
     mixed[..., columns] = np.where(is_known, x[columns], mixed[..., columns])
     return mixed.reshape(-1, len(x))
@@ -74,9 +74,9 @@ def permutation_values(
 ) -> Contributions:
     """Return estimates of the Shapley values of some columns from random orders of them.
 
-    Each order is taken forwards and backwards from one background row, every background row
-    equally often. Asks the function for :math:`m + 1` rows an order. The standard error counts the
-    spread between background rows too, and so is rather too large.
+    Each order is used forwards and backwards with one background row, every background row
+    equally often. Evaluates the function on :math:`m + 1` rows per order. The standard error
+    includes the spread between background rows and is therefore conservative.
     """
     m, n_pairs = len(columns), len(background) * -(-n_permutations // (2 * len(background)))
     starts = np.tile(background, (n_pairs // len(background), 1))
@@ -107,7 +107,7 @@ def product_values(
     rate: float,
     power: int,
 ) -> FloatArray:
-    r"""Return the Shapley values of :math:`\sum_i c_i \prod_d k(x_{id}, x_d)`, all exact.
+    r"""Return the Shapley values of :math:`\sum_i c_i \prod_d k(x_{id}, x_d)`, exactly.
 
     With the factors :math:`a_d = k(x_{id}, x_d)` and :math:`b_d = k(x_{id}, b_d)`, where
     :math:`k(u, v) = \exp(-\gamma |u - v|^p)`, the contribution of column d is
@@ -116,8 +116,8 @@ def product_values(
               \prod_{e \ne d} (t a_e + (1 - t) b_e)\, dt ,
 
     Owen's integral of a game whose multilinear extension is the product. The integrand is a
-    polynomial of degree m − 1, so that Gauss' quadrature on m/2 points is exact. Costs
-    :math:`O(s B m^2)` for each row, with s known rows.
+    polynomial of degree m − 1, so Gauss' quadrature on m/2 points is exact. Costs
+    :math:`O(s B m^2)` per row, with s known rows.
     """
     nodes, weights = np.polynomial.legendre.leggauss(product_points(X.shape[1]))
     nodes, weights = 0.5 * (nodes + 1.0), 0.5 * weights / len(background)
@@ -133,7 +133,7 @@ def product_values(
 
 
 def product_points(m: int) -> int:
-    """Return how many points integrate products of m − 1 straight lines exactly."""
+    """Return the number of quadrature points that is exact for degree m − 1."""
     return (m + 1) // 2
 
 
@@ -158,7 +158,7 @@ def _add_product_values(
             for d in range(m):
                 b[d] = np.exp(-rate * abs(known[i, d] - background[j, d]) ** power)
             for t in range(len(nodes)):
-                after[m] = 1.0  # the product of the factors behind
+                after[m] = 1.0  # product of the later factors
                 for d in range(m - 1, -1, -1):
                     after[d] = after[d + 1] * (nodes[t] * a[d] + (1.0 - nodes[t]) * b[d])
                 before = coefficients[i] * weights[t]

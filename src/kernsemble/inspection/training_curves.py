@@ -1,4 +1,4 @@
-"""How the objective of a partially trained machine falls, step by step."""
+"""Training curves of `MultiplicativeSVC`: the objective after every step."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,25 +20,25 @@ PAPERS_RATES = (0.005, 0.01, 0.02, 0.04)
 
 @dataclass(frozen=True, eq=False)
 class TrainingCurves:
-    r"""The objective :math:`\alpha^\top\tilde K\alpha` against steps: adaptive and fixed rates.
+    r"""The objective :math:`\alpha^\top\tilde K\alpha` by step, for adaptive and fixed rates.
 
     Figure 1 of Tsang and Kwok (2007). Fixed rates multiply gradients of coefficients that sum to
-    the number m of rows, as those of Cristianini et al. (1999) do, and so are m times as large
-    on the simplex; in this reading the rates of the paper's figure overshoot where the paper says.
+    the number m of rows, as in Cristianini et al. (1999), and are therefore m times as large on
+    the simplex; read this way, the rates of the paper's figure overshoot where the paper reports.
 
     Attributes
     ----------
     adaptive : array of shape (n_iter + 1,)
-        The objective before the first step of `MultiplicativeSVC` and after each one.
+        Objective of `MultiplicativeSVC` before the first step and after each step.
     fixed : dict of float to array of shape (n_steps + 1,)
-        The same for each fixed rate.
+        Objective for each fixed rate.
 
     Examples
     --------
     >>> from kernsemble.datasets import make_threenorm
     >>> from kernsemble.inspection import TrainingCurves
     >>> X, y = make_threenorm(200, random_state=0)
-    >>> curves = TrainingCurves.of(X, y, rates=[0.01, 0.2], n_steps=100)
+    >>> curves = TrainingCurves.from_data(X, y, rates=[0.01, 0.2], n_steps=100)
     >>> [curves.overshot_at(rate) for rate in curves.fixed]
     [None, 2]
     """
@@ -47,7 +47,7 @@ class TrainingCurves:
     fixed: dict[float, FloatArray]
 
     @classmethod
-    def of(
+    def from_data(
         cls,
         X: ArrayLike,
         y: ArrayLike,
@@ -55,18 +55,18 @@ class TrainingCurves:
         rates: Sequence[float] = PAPERS_RATES,
         n_steps: int = 1000,
     ) -> Self:
-        """Take the steps of every rate on rows of two classes.
+        """Train with every rate on rows of two classes.
 
         Parameters
         ----------
         X, y : array-likes of shape (n, n_features) and (n,)
-            Rows, and their classes, of which there are two.
+            Rows and their classes, two of them.
         machine : MultiplicativeSVC, optional
-            Whose kernel, scaling and `tol` to use; need not be fitted.
+            Unfitted machine with the kernel, scaling and `tol` to use.
         rates : sequence of float
-            The fixed rates.
+            Fixed rates.
         n_steps : int
-            How many steps each of them takes, of O(n²) each.
+            Number of steps with each fixed rate, O(n²) per step.
         """
         check_count("n_steps", n_steps)
         machine = MultiplicativeSVC() if machine is None else clone(machine)
@@ -95,17 +95,17 @@ class TrainingCurves:
 
 
 class TrainingCurvesDisplay:
-    """The curves on logarithmic axes, a vertical line where a fixed rate first overshoots.
+    """Plot of training curves; vertical lines mark where a fixed rate first overshoots.
 
     Parameters
     ----------
     curves : TrainingCurves
-        What is drawn.
+        Curves to plot.
 
     Attributes
     ----------
     ax_, figure_, lines_
-        What was drawn on, and the curves: adaptive, then fixed in order.
+        Axes, figure, and the lines: the adaptive curve, then the fixed ones in order.
     """
 
     def __init__(self, curves: TrainingCurves) -> None:
@@ -113,11 +113,11 @@ class TrainingCurvesDisplay:
 
     @classmethod
     def from_data(cls, X: ArrayLike, y: ArrayLike, ax: Any = None, **settings: Any) -> Self:
-        """Take the steps, as `TrainingCurves.of`, and draw them."""
-        return cls(TrainingCurves.of(X, y, **settings)).plot(ax)
+        """Compute `TrainingCurves.from_data` and plot them."""
+        return cls(TrainingCurves.from_data(X, y, **settings)).plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw on axes, new ones by default."""
+        """Plot on the given axes or on new ones."""
         self.ax_ = one_axes(ax)
         self.figure_ = self.ax_.figure
         labelled = {"adaptive": self.curves.adaptive} | {

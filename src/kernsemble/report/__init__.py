@@ -1,6 +1,7 @@
-"""A fitted model as one self-contained page: summary, then figures, then the page.
+"""HTML reports about fitted models.
 
-The summary is plain numbers, the figures are Plotly's, the page is one file that opens offline.
+`Summary` holds the numbers, `Chart` the Plotly figures, and `Report` writes both as one HTML file
+that opens offline.
 """
 
 from kernsemble.report.charts import Chart

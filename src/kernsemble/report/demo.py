@@ -1,4 +1,4 @@
-"""What the library does, on data that come with it: a leaderboard and a report."""
+"""The demonstration: a leaderboard on two data sets, and a report about one model."""
 
 import os
 import time
@@ -18,35 +18,35 @@ from sklearn.preprocessing import OneHotEncoder
 from kernsemble._typing import Array
 from kernsemble.datasets import make_mixed_table
 from kernsemble.report.report import write_report
-from kernsemble.report.samples import rows_at
+from kernsemble.report.row_samples import rows_at
 from kernsemble.svm import InfiniteEnsembleClassifierCV
 
-__all__ = ["Contest", "Standing", "demo", "hold"]
+__all__ = ["DemoDataset", "MethodScore", "compare_methods", "demo"]
 
 N_FOLDS = 3
 
 
-class Standing(NamedTuple):
-    """How a method fared on the folds of a data set."""
+class MethodScore(NamedTuple):
+    """Cross-validated error and fit time of a method on a data set."""
 
     data: str
     method: str
-    error: float  # the mean share of wrong classes
+    error: float  # mean error rate over the folds
     standard_error: float
-    seconds: float  # of a fit, with the choice of settings
+    seconds: float  # median fit time, including model selection
 
     def line(self) -> dict[str, str]:
-        """Return the standing as a line of a table."""
+        """Return the row of the leaderboard."""
         return {
             "data": self.data,
             "method": self.method,
             "error": f"{100 * self.error:.1f} ± {100 * self.standard_error:.1f} %",
-            "seconds a fit": f"{self.seconds:.2f}",
+            "seconds per fit": f"{self.seconds:.2f}",
         }
 
 
-class Contest(NamedTuple):
-    """A data set, and who contends for it."""
+class DemoDataset(NamedTuple):
+    """A data set, and the methods to compare on it."""
 
     data: str
     X: Any
@@ -54,28 +54,28 @@ class Contest(NamedTuple):
     methods: dict[str, Any]
 
 
-def hold(contest: Contest, n_folds: int = N_FOLDS) -> list[Standing]:
-    """Fit every method on the same folds, and return how they fared, the best first."""
-    splits = StratifiedKFold(n_folds, shuffle=True, random_state=0).split(contest.X, contest.y)
+def compare_methods(dataset: DemoDataset, n_folds: int = N_FOLDS) -> list[MethodScore]:
+    """Cross-validate every method on the same folds, and return the best first."""
+    splits = StratifiedKFold(n_folds, shuffle=True, random_state=0).split(dataset.X, dataset.y)
     folds = list(splits)
     found = []
-    for name, method in contest.methods.items():
+    for name, method in dataset.methods.items():
         errors, seconds = [], []
-        for learned, tested in folds:
+        for train, test in folds:
             start = time.perf_counter()
-            model = clone(method).fit(rows_at(contest.X, learned), contest.y[learned])
+            model = clone(method).fit(rows_at(dataset.X, train), dataset.y[train])
             seconds.append(time.perf_counter() - start)
-            errors.append(1.0 - model.score(rows_at(contest.X, tested), contest.y[tested]))
+            errors.append(1.0 - model.score(rows_at(dataset.X, test), dataset.y[test]))
         spread = float(np.std(errors, ddof=1) / np.sqrt(n_folds))
-        standing = float(np.mean(errors)), spread, float(np.median(seconds))  # the first compiles
-        found.append(Standing(contest.data, name, *standing))
+        result = float(np.mean(errors)), spread, float(np.median(seconds))  # the first fit compiles
+        found.append(MethodScore(dataset.data, name, *result))
     return sorted(found, key=lambda each: each.error)
 
 
-def breast_cancer() -> Contest:
-    """Return the contest for scikit-learn's breast cancer data."""
+def breast_cancer() -> DemoDataset:
+    """Return scikit-learn's breast cancer data, and methods."""
     X, y = load_breast_cancer(return_X_y=True)
-    return Contest(
+    return DemoDataset(
         "breast cancer",
         X,
         y,
@@ -89,15 +89,15 @@ def breast_cancer() -> Contest:
     )
 
 
-def mixed_table(n_rows: int) -> Contest:
-    """Return the contest for a table of numbers and categories with gaps."""
+def mixed_table(n_rows: int) -> DemoDataset:
+    """Return a table of numbers and categories with missing values, and methods."""
     X, y = make_mixed_table(n_rows, random_state=0)
     one_hot = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
     encoded = make_column_transformer(
         (one_hot, make_column_selector(dtype_include="category")), remainder="passthrough"
     )
     boosting = HistGradientBoostingClassifier(categorical_features="from_dtype", random_state=0)
-    return Contest(
+    return DemoDataset(
         "mixed table",
         X,
         y,
@@ -113,48 +113,50 @@ def mixed_table(n_rows: int) -> Contest:
     )
 
 
-def demo(path: str | os.PathLike[str], tell: Callable[[str], None], n_rows: int = 3000) -> Path:
+def demo(path: str | os.PathLike[str], write: Callable[[str], None], n_rows: int = 3000) -> Path:
     """Compare ensembles of infinitely many hypotheses with forests and boosting, and report on one.
 
     Parameters
     ----------
     path : str or path
-        The page to write.
-    tell : callable
-        What is told line by line, such as ``print``.
+        Report to write.
+    write : callable
+        Function that prints a line of text, such as ``print``.
     n_rows : int, default=3000
-        How many rows the mixed table has.
+        Number of rows of the mixed table.
 
     Returns
     -------
     Path
-        The page.
+        The report written.
     """
     start = time.perf_counter()
-    standings: list[Standing] = []
+    results: list[MethodScore] = []
     mixed = mixed_table(n_rows)
-    for contest in (breast_cancer(), mixed):
-        tell(f"\n{contest.data}: {len(contest.y):,} rows, the same {N_FOLDS} folds for everyone")
-        found = hold(contest)
+    for dataset in (breast_cancer(), mixed):
+        write(
+            f"\n{dataset.data}: {len(dataset.y):,} rows, the same {N_FOLDS} folds for every method"
+        )
+        found = compare_methods(dataset)
         for line in table([each.line() for each in found]):
-            tell(line)
-        standings += found
-    learned, tested = train_test_split(
+            write(line)
+        results += found
+    train, test = train_test_split(
         np.arange(len(mixed.y)), test_size=0.3, stratify=mixed.y, random_state=0
     )
     model = clone(mixed.methods["all stumps and categories"])
-    model.fit(rows_at(mixed.X, learned), mixed.y[learned])
+    model.fit(rows_at(mixed.X, train), mixed.y[train])
     page = write_report(
         model,
         path,
-        rows_at(mixed.X, learned),
-        mixed.y[learned],
-        X_test=rows_at(mixed.X, tested),
-        y_test=mixed.y[tested],
-        title="Who earns much? A vote of all stumps and categories",
-        leaderboard=[each.line() for each in standings],
+        rows_at(mixed.X, train),
+        mixed.y[train],
+        X_test=rows_at(mixed.X, test),
+        y_test=mixed.y[test],
+        title="Predicting high income with all stumps and categories",
+        leaderboard=[each.line() for each in results],
     )
-    tell(f"\nDone in {time.perf_counter() - start:.0f} s. Open {page} in a browser.")
+    write(f"\nDone in {time.perf_counter() - start:.0f} s. Open {page} in a browser.")
     return page
 
 

@@ -1,4 +1,4 @@
-"""One page that holds everything: text, charts, and the library that draws them."""
+"""The HTML page of a report, with its charts and plotly.js."""
 
 import gzip
 import json
@@ -10,18 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from kernsemble.report.charting import jinja2, library, markupsafe, themes
 from kernsemble.report.charts import Chart
-from kernsemble.report.data import ColumnSummary
+from kernsemble.report.data_summary import ColumnSummary
+from kernsemble.report.plotly_support import jinja2, markupsafe, plotly_js, themes
 from kernsemble.report.summary import Summary
 
-DIGITS = 6
-MOST_COLUMNS = 200  # in the table of columns
-MOST_CLASSES = 20  # in the table of classes
+DIGITS = 6  # significant digits of the numbers in charts
+MAX_COLUMNS = 200  # maximum number of rows of the table of columns
+MAX_CLASSES = 20  # maximum number of classes of the confusion matrix
 
 
 def page(summary: Summary, charts: dict[str, Chart], title: str) -> str:
-    """Return the HTML of a report: it loads nothing from anywhere."""
+    """Return the HTML of a report, which loads no external resources."""
     shares = summary.importances
     drawn = {
         "themes": themes(),
@@ -37,11 +37,11 @@ def page(summary: Summary, charts: dict[str, Chart], title: str) -> str:
         summary=summary,
         charts=charts,
         title=title,
-        columns=_listed(summary, shares),
+        columns=_most_important_columns(summary, shares),
         shares=shares,
         confusion=_confusion(summary),
         script=markupsafe.Markup(_source("page.js")),
-        library=b64encode(library()).decode(),
+        library=b64encode(plotly_js()).decode(),
         drawn=b64encode(
             gzip.compress(json.dumps(drawn, separators=(",", ":")).encode(), 9, mtime=0)
         ).decode(),
@@ -49,7 +49,7 @@ def page(summary: Summary, charts: dict[str, Chart], title: str) -> str:
 
 
 def template(name: str) -> Any:
-    """Return a template of pages, which knows their style, and when they are written."""
+    """Return a page template, with the style sheet and the time of writing as globals."""
     environment = jinja2.Environment(
         loader=jinja2.FunctionLoader(_source),
         autoescape=True,
@@ -65,16 +65,16 @@ def template(name: str) -> Any:
     return environment.get_template(name)
 
 
-def _listed(summary: Summary, shares: dict[str, float]) -> list[ColumnSummary]:
-    """Return the most important columns."""
+def _most_important_columns(summary: Summary, shares: dict[str, float]) -> list[ColumnSummary]:
+    """Return the columns of the table, the most important first."""
     ordered = sorted(summary.data.columns, key=lambda column: -shares[column.name])
-    return ordered[:MOST_COLUMNS]
+    return ordered[:MAX_COLUMNS]
 
 
 def _confusion(summary: Summary) -> list[list[int]]:
-    classes = summary.outcomes.classes
-    is_shown = classes is not None and len(classes) <= MOST_CLASSES
-    return summary.outcomes.confusion() if is_shown else []
+    classes = summary.predictions.classes
+    is_shown = classes is not None and len(classes) <= MAX_CLASSES
+    return summary.predictions.confusion() if is_shown else []
 
 
 def _source(name: str) -> str:
@@ -82,7 +82,7 @@ def _source(name: str) -> str:
 
 
 def number(value: Any) -> str:
-    """Return a number as a reader wants it, and anything else as it is."""
+    """Return a number in readable form, and any other value as text."""
     if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
         return str(value)
     if isinstance(value, (int, np.integer)):
@@ -91,7 +91,7 @@ def number(value: Any) -> str:
 
 
 def _plain(figure: Any) -> dict[str, Any]:
-    """Return a figure as what JSON holds, without Plotly's own theme, in six digits."""
+    """Return a figure as plain JSON data, without Plotly's theme, rounded to `DIGITS`."""
     found = figure.to_plotly_json()
     found["layout"].pop("template", None)
     rounded: dict[str, Any] = _rounded(found)

@@ -1,4 +1,4 @@
-"""A fitted model as one page."""
+"""The report about a fitted model."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
-from uuid import uuid4
 
 from numpy.typing import ArrayLike
 
+from kernsemble._files import atomic_write, check_folder
 from kernsemble.report.charts import Chart, charts
 from kernsemble.report.page import page
 from kernsemble.report.summary import Summary
@@ -17,16 +17,16 @@ from kernsemble.report.summary import Summary
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """What is said and shown of a fitted model, in three stages.
+    """The report about a fitted model: numbers, charts and HTML page.
 
     Attributes
     ----------
     summary : Summary
-        The numbers.
+        Numbers of the report.
     title : str
-        The heading of the page.
+        Title of the page.
     charts : dict of str to Chart
-        Plotly's figures of them.
+        Plotly figures, by name.
 
     Examples
     --------
@@ -34,10 +34,10 @@ class Report:
     >>> from kernsemble.report import Report
     >>> from kernsemble.svm import InfiniteEnsembleClassifier
     >>> X, y = load_iris(return_X_y=True, as_frame=True)
-    >>> report = Report.of(InfiniteEnsembleClassifier().fit(X, y), X, y)
+    >>> report = Report.from_estimator(InfiniteEnsembleClassifier().fit(X, y), X, y)
     >>> report.summary.data.targets
     {'0': 50, '1': 50, '2': 50}
-    >>> report.summary.outcomes.where
+    >>> report.summary.predictions.where
     'training rows'
     """
 
@@ -45,38 +45,30 @@ class Report:
     title: str
 
     @classmethod
-    def of(
+    def from_estimator(
         cls, model: Any, X: ArrayLike, y: ArrayLike, *, title: str | None = None, **settings: Any
     ) -> Self:
-        """Return the report of a model; the settings are those of `write_report`."""
-        summary = Summary.of(model, X, y, **settings)
+        """Return the report about a fitted model; the settings are those of `write_report`."""
+        summary = Summary.from_estimator(model, X, y, **settings)
         return cls(summary, title or "Model report")
 
     @cached_property
     def charts(self) -> dict[str, Chart]:
-        """The charts, by name."""
+        """Plotly figures, by name."""
         return charts(self.summary)
 
     def to_html(self) -> str:
-        """Return the page, which loads nothing from anywhere."""
+        """Return the page, which loads no external resources."""
         return page(self.summary, self.charts, self.title)
 
     def write(self, path: str | os.PathLike[str]) -> Path:
-        """Write the page to a file, whole or not at all."""
-        place = Path(path)
-        if not place.parent.is_dir():
-            raise FileNotFoundError(
-                f"path = {str(place)!r}: there is no folder {str(place.parent)!r}; make it first, "
-                "Path(path).parent.mkdir(parents=True)"
-            )
+        """Write the page to a file atomically."""
+        target = Path(path)
+        check_folder(target)
         content = self.to_html()
-        part = place.with_name(f".{place.name}.{uuid4().hex}.part")
-        try:
+        with atomic_write(target) as part:
             part.write_text(content, encoding="utf-8")
-            part.replace(place)
-        finally:
-            part.unlink(missing_ok=True)
-        return place
+        return target
 
 
 def write_report(
@@ -91,37 +83,38 @@ def write_report(
     rows: Sequence[int] | None = None,
     leaderboard: Sequence[Mapping[str, Any]] | None = None,
 ) -> Path:
-    """Write a page about a fitted model: one file below 3 MB that opens offline.
+    """Write a report about a fitted model: one HTML file below 3 MB that opens offline.
 
-    It shows the data, how settings were chosen, scores with intervals, calibration, ROC and
-    precision, importances, shape functions with the density of the stumps, what features
-    contribute to chosen rows, and what is needed to make the model again.
+    The report shows the data, the model selection, scores with confidence intervals, ROC,
+    precision-recall and calibration curves, feature importances, shape functions with the density
+    of the stumps, contributions to selected rows, and the code and versions that reproduce the
+    model.
 
-    Of many rows, 100,000 are scored and at most 20,000 drawn and described; of many features, the
-    80 most important are drawn. The page says so. The cost is that of predicting the scored rows
-    and, for machines that are no sums over features, some 200,000 evaluations to share what they
-    say among features.
+    At most 100,000 rows are scored, at most 20,000 are described and plotted, and the 80 most
+    important features are plotted; the page reports what is left out. Most of the time is spent on
+    predicting the scored rows and, for models that are not sums over features, on about 200,000
+    evaluations to compute contributions.
 
     Parameters
     ----------
     model : fitted estimator
-        Of `kernsemble.svm` or `kernsemble.boosting`.
+        Model of `kernsemble.svm` or `kernsemble.boosting`.
     path : str or path
-        The file, which appears whole or not at all. An older one of that name is replaced.
+        File to write. An existing file is replaced when the new one is complete.
     X : array-like, sparse matrix or DataFrame of shape (n, n_features)
-        The training rows.
+        Training rows.
     y : array-like of shape (n,)
-        Their targets.
+        Training targets.
     X_test, y_test : array-like, optional
-        Rows that the model does not know. Without them scores are those of the training rows,
-        which flatter; the page says so.
+        Test rows and targets. Without them the scores are those of the training rows, which are
+        optimistic; the page warns about it.
     title : str, optional
-        The heading of the page.
+        Title of the page.
     rows : sequence of int, optional
-        Places of the rows whose contributions are shown, among the test rows if there are any, else
-        the training rows; at most 12. By default the surest, the closest call, the worst errors.
+        Indices of the rows to explain, among the test rows if given, else the training rows; at
+        most 12. By default the most confident predictions, the closest one and the worst errors.
     leaderboard : sequence of dict, optional
-        A table to show, such as the scores of rivals: a dict for each line, with the same keys.
+        Table to show, such as the scores of other models: one dict per row, with the same keys.
 
     Returns
     -------
@@ -143,7 +136,7 @@ def write_report(
     ...     written.stat().st_size < 3_000_000
     True
     """
-    report = Report.of(
+    report = Report.from_estimator(
         model,
         X,
         y,

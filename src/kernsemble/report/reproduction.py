@@ -1,4 +1,4 @@
-"""Papers computed again as one page: published numbers, ours, verdicts, claims and figures."""
+"""The HTML page of reproduced papers: published and own numbers, verdicts, claims, figures."""
 
 from base64 import b64encode
 from collections.abc import Iterable, Sequence
@@ -36,26 +36,26 @@ SIGNS = {Verdict.WITHIN: "=", Verdict.BETTER: "▼", Verdict.WORSE: "▲"}
 
 
 class Drawing(NamedTuple):
-    """A figure drawn again, or the reason why it is not."""
+    """A reproduced figure, or the reason why it is missing."""
 
     figure: Figure
     png: bytes | None
     problem: str
 
     @classmethod
-    def of(cls, paper: Paper, figure: Figure, store: Store) -> Self:
-        """Draw a figure from the records that a store has of it."""
+    def from_store(cls, paper: Paper, figure: Figure, store: Store) -> Self:
+        """Draw a figure from its records in a store."""
         records = paper.shown_in(figure, store)
         if figure.methods and not records:
-            return cls(figure, None, "nothing of it has been computed")
+            return cls(figure, None, "none of its cells has been computed")
         try:
             return cls(figure, _png(figure, records), "")
-        except Exception as error:  # of a picture, which shall not cost the page
+        except Exception as error:  # an error in one picture must not prevent the page
             return cls(figure, None, f"{type(error).__name__}: {error}")
 
     @property
     def address(self) -> str:
-        """The picture as an address that holds it."""
+        """The picture as a data URL."""
         return f"data:image/png;base64,{b64encode(self.png or b'').decode()}"
 
 
@@ -72,8 +72,8 @@ def _png(figure: Figure, records: Sequence[Record]) -> bytes:
     return content.getvalue()
 
 
-class Shown(NamedTuple):
-    """A table with its rows that have numbers."""
+class ShownTable(NamedTuple):
+    """A table with the rows that have numbers."""
 
     table: Table
     rows: list[Row]
@@ -82,31 +82,32 @@ class Shown(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class PaperSummary:
-    """All that the page says of a paper.
+    """Summary of a reproduced paper.
 
     Attributes
     ----------
     paper : Paper
-        Which one.
+        Paper.
     tally : Tally
         How many published numbers were met.
-    tables : list of Shown
+    tables : list of ShownTable
         Tables that have numbers.
     explanations : list of tuple
-        Why numbers differ, which, and how far the table that tests it agrees.
+        Explanations of differences: the explanation, the numbers concerned, and the agreement of
+        the table that tests it.
     claims : list of tuple
-        What the paper says of its tables, whether it holds, and where it fails.
+        Claims of the paper, whether each holds, and where it fails.
     drawings : list of Drawing
-        Its figures.
+        Figures.
     n_cells, n_failures : int
-        How many cells there are, and how many failed.
+        Numbers of cells, and of failed cells.
     processor : float
-        Seconds of processors that they took.
+        Total processor time in seconds.
     """
 
     paper: Paper
     tally: Tally
-    tables: list[Shown]
+    tables: list[ShownTable]
     explanations: list[tuple[Explanation, str, str]]
     claims: list[tuple[Claim, Found, str]]
     drawings: list[Drawing]
@@ -115,14 +116,14 @@ class PaperSummary:
     processor: float
 
     @classmethod
-    def of(cls, paper: Paper, store: Store) -> Self:
-        """Return what a store tells of a paper."""
+    def from_store(cls, paper: Paper, store: Store) -> Self:
+        """Return the summary of a paper from the records of a store."""
         shown = ((table, rows_of(paper, table, store)) for table in paper.tables.values())
         records = paper.records(store)
         return cls(
             paper,
             paper.tally(store),
-            [Shown(table, rows, summary_of(table, rows)) for table, rows in shown if rows],
+            [ShownTable(table, rows, summary_of(table, rows)) for table, rows in shown if rows],
             [
                 (
                     each,
@@ -132,7 +133,7 @@ class PaperSummary:
                 for each in paper.explanations
             ],
             [(claim, found, outcome_of(found)) for claim, found in paper.look_at_claims(store)],
-            [Drawing.of(paper, figure, store) for figure in paper.figures.values()],
+            [Drawing.from_store(paper, figure, store) for figure in paper.figures.values()],
             len(records),
             sum(record.failure is not None for record in records),
             sum(record.processor for record in records),
@@ -140,28 +141,28 @@ class PaperSummary:
 
     @property
     def n_holding(self) -> int:
-        """How many claims hold."""
+        """Number of claims that hold."""
         return sum(found.holds is True for _, found, _ in self.claims)
 
     @property
     def n_looked_at(self) -> int:
-        """How many claims there are numbers for."""
+        """Number of claims that have been tested."""
         return sum(found.holds is not None for _, found, _ in self.claims)
 
 
 def reproduction_page(papers: Iterable[Paper], store: Store) -> str:
-    """Return one HTML page about papers, as far as a store has their cells; it opens offline.
+    """Return one HTML page about papers, from the cells in a store; it opens offline.
 
     Parameters
     ----------
     papers : iterable of Paper
-        Of `kernsemble.experiments.folders.papers`.
+        Papers, such as those of `kernsemble.experiments.folders.papers`.
     store : Store
-        The records. Figures are drawn from them, which may take some seconds each.
+        Records. Drawing the figures may take some seconds each.
     """
     papers, records = list(papers), store.records.values()
     return template("reproduction.html").render(
-        papers=[PaperSummary.of(paper, store) for paper in papers],
+        papers=[PaperSummary.from_store(paper, store) for paper in papers],
         told_of=told_of,
         version=version("kernsemble"),
         n_cells=len(records),
@@ -173,24 +174,24 @@ def reproduction_page(papers: Iterable[Paper], store: Store) -> str:
 
 
 def keep_results(paper: Paper, store: Store) -> list[Path]:
-    """Write what is kept of a paper with the code, and return the files.
+    """Write the results of a paper that are kept with the code, and return the files.
 
-    They are, in the folder of the paper, ``results.jsonl`` (numbers of every cell, without
-    seconds), ``tables.md`` and ``figures/<figure>.png``.
+    The files in the folder of the paper are ``results.jsonl`` (numbers of every cell, without
+    times), ``tables.md`` and ``figures/<figure>.png``.
 
     Parameters
     ----------
     paper : Paper
-        Of a clone, whose folder is written to.
+        Paper of a clone, whose folder is written to.
     store : Store
-        The records.
+        Records.
     """
     results, tables = paper.folder / "results.jsonl", paper.folder / "tables.md"
     write_results([record.cell for record in paper.records(store)], store, results)
     tables.write_text(as_markdown(paper, store), encoding="utf-8")
     written = [results, tables]
     for figure in paper.figures.values():
-        drawing = Drawing.of(paper, figure, store)
+        drawing = Drawing.from_store(paper, figure, store)
         if drawing.png is not None:
             path = paper.folder / "figures" / f"{figure.name}.png"
             path.parent.mkdir(exist_ok=True)
@@ -200,6 +201,6 @@ def keep_results(paper: Paper, store: Store) -> list[Path]:
 
 
 def _verdict(table: Table, entry: Entry) -> tuple[str, str]:
-    """Return the word and the sign of a verdict, none where there is none."""
+    """Return the word and the sign of a verdict, empty if there is none."""
     verdict = verdict_of(table, entry)
     return ("", "") if verdict is None else (verdict.value, SIGNS[verdict])

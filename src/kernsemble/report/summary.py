@@ -1,4 +1,4 @@
-"""All that a report says, as plain numbers."""
+"""The numbers of a report."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,56 +10,56 @@ from sklearn.base import is_classifier
 
 from kernsemble._typing import IntArray
 from kernsemble.inspection import EnsembleView
-from kernsemble.inspection.outcomes import Outcomes
+from kernsemble.inspection.predictions import Predictions
 from kernsemble.inspection.scores import Score, scores
-from kernsemble.report.curves import Curves, curves
-from kernsemble.report.data import DataSummary, data_summary
-from kernsemble.report.machines import (
-    MOST_MACHINES,
-    MOST_ROWS,
+from kernsemble.report.data_summary import DataSummary, data_summary
+from kernsemble.report.machine_summary import (
+    MAX_MACHINES,
+    MAX_ROWS,
     MachineSummary,
     machine_labels,
     machine_summaries,
     mean_importances,
-    telling_rows,
+    notable_rows,
 )
-from kernsemble.report.samples import SCORED_ROWS, Sample, most_rows
-from kernsemble.report.selection import SelectionCurve, cross_validated, selection_curve
-from kernsemble.report.settings import Settings, settings_of
+from kernsemble.report.model_settings import ModelSettings, model_settings
+from kernsemble.report.roc_and_calibration import ClassifierCurves, classifier_curves
+from kernsemble.report.row_samples import MAX_SCORED_ROWS, RowSample, n_described_rows
+from kernsemble.report.selection_curve import SelectionCurve, cross_validated, selection_curve
 
 
 @dataclass(frozen=True, eq=False)
 class Summary:
-    """All that a report says of a fitted model, as plain numbers.
+    """The numbers of a report about a fitted model.
 
     Attributes
     ----------
     model_name : str
-        The class of the model.
+        Class of the model.
     is_classifier : bool
-        Whether it tells classes.
+        Whether the model is a classifier.
     data : DataSummary
-        The training rows.
+        Summary of the training data.
     selection : SelectionCurve or None
-        How settings fared, of a model that chose among several.
+        Scores of all settings, if the model was selected by cross-validation.
     cross_validated : Score or None
-        The score of the chosen setting over its folds.
-    outcomes : Outcomes
-        What the model said of the test rows, or else of the training rows.
-    n_asked : int
-        How many rows there are of which `outcomes` are some.
+        Cross-validated score of the selected setting.
+    predictions : Predictions
+        Predictions on the test rows, or on the training rows without test rows.
+    n_available : int
+        Number of rows that could be scored; `predictions` are for a sample of them.
     scores : list of Score
-        Scores of these, with intervals.
-    curves : Curves or None
-        ROC, precision and recall, and calibration on these.
+        Scores of the predictions, with confidence intervals.
+    curves : ClassifierCurves or None
+        ROC, precision-recall and calibration curves of the predictions.
     machines : list of MachineSummary
-        Importances, shape functions and contributions, machine by machine.
+        Importances, shape functions and contributions of each machine.
     n_machines : int
-        How many machines the model has.
+        Number of machines of the model.
     leaderboard : list of dict
-        Rows of a table of rivals, if one was given.
-    settings : Settings
-        What is needed to make the model again.
+        Rows of a table of other models, if one was given.
+    settings : ModelSettings
+        Settings that reproduce the model.
     """
 
     model_name: str
@@ -67,17 +67,17 @@ class Summary:
     data: DataSummary
     selection: SelectionCurve | None
     cross_validated: Score | None
-    outcomes: Outcomes
-    n_asked: int
+    predictions: Predictions
+    n_available: int
     scores: list[Score]
-    curves: Curves | None
+    curves: ClassifierCurves | None
     machines: list[MachineSummary]
     n_machines: int
     leaderboard: list[dict[str, Any]]
-    settings: Settings
+    settings: ModelSettings
 
     @classmethod
-    def of(
+    def from_estimator(
         cls,
         model: Any,
         X: ArrayLike,
@@ -87,25 +87,27 @@ class Summary:
         y_test: ArrayLike | None = None,
         rows: Sequence[int] | None = None,
         leaderboard: Sequence[Mapping[str, Any]] | None = None,
+        max_scored_rows: int = MAX_SCORED_ROWS,
     ) -> Self:
-        """Return what is to be said of a model that was fitted on `X` and `y`.
+        """Return the summary of a model that was fitted to `X` and `y`.
 
-        The parameters are those of `write_report`.
+        `max_scored_rows` is the maximum number of rows that are scored; the other parameters are
+        those of `write_report`.
         """
         if (X_test is None) != (y_test is None):
-            raise ValueError("X_test and y_test belong together: give both, or none")
+            raise ValueError("X_test and y_test belong together: give both or neither")
         labels = machine_labels(model)
-        shown = min(len(labels), MOST_MACHINES)
-        background = Sample.of(X, y, most_rows(model.n_features_in_, shown))
+        shown = min(len(labels), MAX_MACHINES)
+        background = RowSample.draw(X, y, n_described_rows(model.n_features_in_, shown))
         if X_test is None:
-            asked = Sample.of(X, y, SCORED_ROWS)
-            outcomes = Outcomes.of(model, asked.X, asked.y, "training rows")
+            scored = RowSample.draw(X, y, max_scored_rows)
+            predictions = Predictions.from_estimator(model, scored.X, scored.y, "training rows")
         else:
-            asked = Sample.of(X_test, y_test, SCORED_ROWS, "X_test")
-            outcomes = Outcomes.of(model, asked.X, asked.y, "test rows")
-        chosen = telling_rows(outcomes) if rows is None else _places(rows, asked)
-        machines = machine_summaries(model, background, asked, outcomes, chosen)
-        view = EnsembleView.of(model, background.X, 0)
+            scored = RowSample.draw(X_test, y_test, max_scored_rows, "X_test")
+            predictions = Predictions.from_estimator(model, scored.X, scored.y, "test rows")
+        explained = notable_rows(predictions) if rows is None else _sample_indices(rows, scored)
+        machines = machine_summaries(model, background, scored, predictions, explained)
+        view = EnsembleView.from_estimator(model, background.X, 0)
         assert view.background is not None
         return cls(
             type(model).__name__,
@@ -113,36 +115,36 @@ class Summary:
             data_summary(model, y, background, view.background, view.feature_names),
             selection_curve(model),
             cross_validated(model),
-            outcomes,
-            asked.n_rows,
-            scores(outcomes),
-            curves(outcomes),
+            predictions,
+            scored.n_rows,
+            scores(predictions),
+            classifier_curves(predictions),
             machines,
             len(labels),
             [dict(each) for each in leaderboard or ()],
-            settings_of(model),
+            model_settings(model),
         )
 
     @property
     def importances(self) -> dict[str, float]:
-        """The mean share of each feature over the machines, the largest first."""
+        """Mean importance of each feature over the machines, the largest first."""
         return mean_importances(self.machines)
 
 
-def _places(rows: Sequence[int], asked: Sample) -> IntArray:
-    """Return where rows that were chosen by place are among those that were asked of."""
-    places = np.asarray(rows)
-    is_wrong = places.ndim != 1 or len(places) == 0 or places.dtype.kind not in "iu"
-    if is_wrong or places.min() < 0 or places.max() >= asked.n_rows or len(places) > MOST_ROWS:
+def _sample_indices(rows: Sequence[int], scored: RowSample) -> IntArray:
+    """Return the indices of rows of the data within the sample of scored rows."""
+    indices = np.asarray(rows)
+    is_wrong = indices.ndim != 1 or len(indices) == 0 or indices.dtype.kind not in "iu"
+    if is_wrong or indices.min() < 0 or indices.max() >= scored.n_rows or len(indices) > MAX_ROWS:
         raise ValueError(
-            f"rows = {rows!r}: give between 1 and {MOST_ROWS} places of rows, each below "
-            f"{asked.n_rows}"
+            f"rows = {rows!r}: give between 1 and {MAX_ROWS} row indices, each below "
+            f"{scored.n_rows}"
         )
-    if asked.is_part:
-        absent = np.setdiff1d(places, asked.places)
+    if scored.is_sampled:
+        absent = np.setdiff1d(indices, scored.indices)
         if len(absent) > 0:
             raise ValueError(
-                f"rows = {rows!r}: row {absent[0]} is not among the {len(asked.places):,} rows "
-                "that were drawn of so many: give fewer rows that hold it as X_test"
+                f"rows = {rows!r}: row {absent[0]} is not in the random sample of "
+                f"{len(scored.indices):,} scored rows: give fewer test rows that contain it"
             )
-    return np.searchsorted(asked.places, places)
+    return np.searchsorted(scored.indices, indices)

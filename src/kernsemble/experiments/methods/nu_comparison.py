@@ -7,7 +7,7 @@ from sklearn.base import clone
 from kernsemble.experiments.methods.measures import Method, Values
 from kernsemble.experiments.problems import Problem
 from kernsemble.inspection import NuComparison
-from kernsemble.inspection.nu_comparison import Trial
+from kernsemble.inspection.nu_comparison import TimedFit
 from kernsemble.svm import MultiplicativeSVC
 
 RANK = 300  # of the kernel of the ensemble, as a factor of low rank
@@ -26,7 +26,7 @@ def nu_comparison(problem: Problem, seed: int) -> Values:
     machine = MultiplicativeSVC(rank=RANK, random_state=seed)
     clone(machine).fit(problem.X[:N_WARMING], problem.y[:N_WARMING])  # compiled before it is timed
     nus = NUS if len(problem.y) <= FEW_ROWS else NUS_OF_MANY_ROWS
-    found = NuComparison.of(*problem[:4], machine=machine, nus=nus)
+    found = NuComparison.from_data(*problem[:4], machine=machine, nus=nus)
     trials = {ENSEMBLE: found.ensemble}
     trials |= {f"{RIVAL}@{nu:g}": trial for nu, trial in found.rivals.items()}
     return {name: value for key, trial in trials.items() for name, value in _told(key, trial)}
@@ -41,15 +41,17 @@ def as_nu_comparison(values: dict[str, float]) -> NuComparison:
     )
 
 
-def _told(key: str, trial: Trial) -> Iterator[tuple[str, float]]:
+def _told(key: str, trial: TimedFit) -> Iterator[tuple[str, float]]:
     yield f"error, {key}", 100.0 * trial.error
     yield f"fit, {key}", trial.seconds
     yield f"support vectors, {key}", float(trial.n_support)
 
 
-def _trial(values: dict[str, float], key: str) -> Trial:
+def _trial(values: dict[str, float], key: str) -> TimedFit:
     seconds = values.get(f"fit, {key}", float("nan"))
-    return Trial(values[f"error, {key}"] / 100.0, seconds, int(values[f"support vectors, {key}"]))
+    return TimedFit(
+        values[f"error, {key}"] / 100.0, seconds, int(values[f"support vectors, {key}"])
+    )
 
 
 METHODS: dict[str, Method] = {"nu comparison": nu_comparison}

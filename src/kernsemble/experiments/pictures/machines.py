@@ -64,7 +64,7 @@ def training_curves(_: Sequence[Record]) -> Any:
     figure, panels = _panels(len(STEPPED), 1, height=3.0)
     for panel, (name, data) in zip(panels, STEPPED.items(), strict=True):
         X, y, *_ = draw(data, 0)
-        display = TrainingCurvesDisplay(TrainingCurves.of(X, y)).plot(panel)
+        display = TrainingCurvesDisplay(TrainingCurves.from_data(X, y)).plot(panel)
         panel.get_legend().remove()
         panel.set_title(name)
     figure.legend(handles=display.lines_, loc="outside lower center", ncols=3)

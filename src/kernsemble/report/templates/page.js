@@ -11,7 +11,7 @@
     return new Response(stream).text();
   }
 
-  function chosen(chart, drawn) {
+  function selected(chart, drawn) {
     const sizes = drawn.choices[chart.dataset.chart];
     const picked = [...chart.querySelectorAll("[data-choice]")].map((each) => each.selectedIndex);
     const place = picked.reduce((before, index, k) => before * sizes[k] + index, 0);
@@ -19,7 +19,7 @@
   }
 
   async function draw(chart, drawn) {
-    const figure = structuredClone(chosen(chart, drawn));
+    const figure = structuredClone(selected(chart, drawn));
     const layout = {
       ...figure.layout,
       autosize: true,
@@ -35,7 +35,7 @@
   }
 
   function tabulate(chart, drawn) {
-    const { data, layout } = chosen(chart, drawn);
+    const { data, layout } = selected(chart, drawn);
     const lines = data.flatMap((trace) =>
       (trace.x || []).map((x, k) => [trace.name, named(layout, "x", trace, x),
         named(layout, "y", trace, trace.y[k])]));
@@ -83,7 +83,7 @@
   } catch (error) {
     const problem = document.getElementById("problem");
     problem.textContent = "The charts cannot be drawn in this browser (" + error.message
-      + "): open the page in Firefox 113, Chrome 80, Safari 16.4 or later.";
+      + "). Open the page in Firefox 113, Chrome 80, Safari 16.4 or later.";
     problem.hidden = false;
   }
 })();

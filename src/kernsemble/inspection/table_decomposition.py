@@ -1,7 +1,7 @@
-r"""Machines that were fitted on tables as sums over columns.
+r"""Decomposition of machines that were fitted on tables.
 
-Between two levels a table rises by :math:`\Delta g = 2 S m`, m the measure of the thresholds
-between them: so it tells the density S of the stumps.
+Between two levels a table rises by :math:`\Delta g = 2 S m`, where m is the measure of the
+thresholds between them, which determines the density S of the stumps.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kernsemble._typing import FloatArray
-from kernsemble.inspection.expansions import columns_seen
-from kernsemble.inspection.functions import Shape, StumpDensity
-from kernsemble.inspection.pieces import Interaction, Piece, Pieces
+from kernsemble.inspection.decomposition import AdditiveTerm, Decomposition, Interaction
+from kernsemble.inspection.expansion_decomposition import columns_seen
+from kernsemble.inspection.shape_functions import Shape, StumpDensity
 from kernsemble.kernels import MiddleStump
 from kernsemble.kernels.slice_parts import (
     Categories,
@@ -31,53 +31,55 @@ from kernsemble.svm.backends.tables.blocks import FittedBlock, FittedTables
 from kernsemble.svm.backends.tables.cells import CellTables
 from kernsemble.svm.backends.tables.slices import ShapeTables
 
-Labels = Sequence[tuple[Any, ...] | None]
+ColumnCategories = Sequence[tuple[Any, ...] | None]
 
 
-class Table(NamedTuple):
+class ColumnTable(NamedTuple):
     """The function of one slice of one machine at the levels of its column."""
 
     column: int
     levels: Levels
     heights: FloatArray
-    measure: FloatArray  # between ordered levels
-    loose: FloatArray  # weights of the others
+    measure: FloatArray  # measure of the thresholds between ordered levels
+    unordered_weights: FloatArray  # weights of the unordered levels
 
     @property
     def mean(self) -> float:
-        """The mean over the training rows, each counted at its level."""
+        """Mean over the training rows, each at its level."""
         weight = self.levels.weight
         return float(weight @ self.heights / weight.sum())
 
     @property
-    def loose_norm(self) -> float:
-        """The part of the norm of what is outside the order."""
+    def unordered_norm(self) -> float:
+        """Contribution of the unordered levels to the squared norm."""
         rises = self.heights[self.levels.n_ordered :]
-        return float((rises**2 / self.loose).sum())
+        return float((rises**2 / self.unordered_weights).sum())
 
 
-def pieces_of_tables(tables: FittedTables, machine: int, labels: Labels) -> Pieces:
-    """Return what a machine is the sum of."""
+def decompose_tables(
+    tables: FittedTables, machine: int, categories: ColumnCategories
+) -> Decomposition:
+    """Return the decomposition of a machine."""
     intercept = float(tables.intercept[machine])
-    additive: list[Piece] = []
+    additive: list[AdditiveTerm] = []
     interactions: list[Interaction] = []
     for block in tables.blocks:
         if isinstance(block, ShapeTables):
             for part, some in _parts(block):
                 if isinstance(part, (Categories, Coordinates)):
-                    for piece, constant in _of_columns(part, some, machine, labels):
-                        additive.append(piece)
+                    for term, constant in _column_terms(part, some, machine, categories):
+                        additive.append(term)
                         intercept += constant
                 else:
-                    interactions.append(_of_directions(part, some, machine))
+                    interactions.append(_direction_interaction(part, some, machine))
         else:
             assert isinstance(block, CellTables)
-            interactions.append(_of_cells(block, machine))
-    return Pieces(intercept, additive, interactions)
+            interactions.append(_cell_interaction(block, machine))
+    return Decomposition(intercept, additive, interactions)
 
 
 def direction_tables(tables: FittedTables) -> list[tuple[Directions, ShapeTables]]:
-    """Return the sampled directions of perceptrons, with their tables."""
+    """Return the sampled directions of perceptron kernels, with their tables."""
     return [
         (part, some)
         for block in tables.blocks
@@ -102,54 +104,56 @@ def _parts(block: ShapeTables) -> Iterator[tuple[Part, ShapeTables]]:
         yield part, ShapeTables(views, block.levels[span], block.heights[span])
 
 
-def _tables(part: Part, block: ShapeTables, machine: int) -> Iterator[Table]:
+def _tables(part: Part, block: ShapeTables, machine: int) -> Iterator[ColumnTable]:
     measures, weights = block.views.measures(block.levels)
     for k, column in enumerate(part.columns.tolist()):
         heights = block.heights[k][machine]
-        yield Table(column, block.levels[k], heights, measures[k], weights[k])
+        yield ColumnTable(column, block.levels[k], heights, measures[k], weights[k])
 
 
-def _of_columns(
-    part: Part, block: ShapeTables, machine: int, labels: Labels
-) -> Iterator[tuple[Piece, float]]:
-    """Yield pieces, and what each leaves to the intercept."""
+def _column_terms(
+    part: Part, block: ShapeTables, machine: int, categories: ColumnCategories
+) -> Iterator[tuple[AdditiveTerm, float]]:
+    """Yield additive terms, and the constant that each adds to the intercept."""
     for k, table in enumerate(_tables(part, block, machine)):
         if isinstance(part, Categories):
             if block.views.sees_columns(part):
-                yield _of_codes(table, labels[table.column]), 0.0
+                yield _category_term(table, categories[table.column]), 0.0
             else:
-                yield _of_numbers_as_categories(table, part, k, block.views.scaling), 0.0
+                yield _number_category_term(table, part, k, block.views.scaling), 0.0
         else:
-            yield _of_numbers(table, isinstance(part.simple, MiddleStump))
+            yield _number_term(table, isinstance(part.simple, MiddleStump))
 
 
-def _of_numbers(table: Table, is_stepped: bool) -> tuple[Piece, float]:
+def _number_term(table: ColumnTable, is_stepped: bool) -> tuple[AdditiveTerm, float]:
     levels, g = table.levels, table.heights
     rises = np.diff(g[: levels.n_ordered])
     lower, upper = (
         (levels.cuts, levels.cuts) if is_stepped else (levels.values[:-1], levels.values[1:])
     )
     with np.errstate(invalid="ignore", divide="ignore"):
-        density = StumpDensity.of(lower, upper, table.measure, 0.5 * rises / table.measure)
+        density = StumpDensity.from_intervals(
+            lower, upper, table.measure, 0.5 * rises / table.measure
+        )
     constant = float(g[0] + density.weight.sum())
     missing = float(g[levels.absent] - constant)
     shape = replace(density.shape(), missing=missing)
-    size = density.squared_norm + table.loose_norm
-    return Piece(table.column, shape, density, size, table.mean - constant), constant
+    size = density.squared_norm + table.unordered_norm
+    return AdditiveTerm(table.column, shape, density, size, table.mean - constant), constant
 
 
-def _of_codes(table: Table, labels: tuple[Any, ...] | None) -> Piece:
+def _category_term(table: ColumnTable, labels: tuple[Any, ...] | None) -> AdditiveTerm:
     heights = table.heights[1:]
     atoms = np.arange(float(len(heights)))
     names = None if labels is None else labels[: len(heights)]
     unknown = float(table.heights[0])
     shape = Shape(atoms=atoms, heights=heights, other=unknown, missing=unknown, labels=names)
-    return Piece(table.column, shape, None, table.loose_norm, table.mean)
+    return AdditiveTerm(table.column, shape, None, table.unordered_norm, table.mean)
 
 
-def _of_numbers_as_categories(
-    table: Table, part: Categories, k: int, scaling: FeatureScaling
-) -> Piece:
+def _number_category_term(
+    table: ColumnTable, part: Categories, k: int, scaling: FeatureScaling
+) -> AdditiveTerm:
     known = np.asarray(part.simple.hypotheses.categories[k], dtype=np.float64)
     unknown, heights = float(table.heights[0]), table.heights[1:]
     shape = Shape(
@@ -158,10 +162,10 @@ def _of_numbers_as_categories(
         other=unknown,
         missing=float(heights[len(known)]) if len(heights) > len(known) else unknown,
     )
-    return Piece(table.column, shape, None, table.loose_norm, table.mean)
+    return AdditiveTerm(table.column, shape, None, table.unordered_norm, table.mean)
 
 
-def _of_directions(part: Part, block: ShapeTables, machine: int) -> Interaction:
+def _direction_interaction(part: Part, block: ShapeTables, machine: int) -> Interaction:
     mine = replace(block, heights=tuple(each[[machine]] for each in block.heights))
     measures, _ = block.views.measures(block.levels)
 
@@ -177,7 +181,7 @@ def _of_directions(part: Part, block: ShapeTables, machine: int) -> Interaction:
     return Interaction(name, columns, partial(_values, mine), squared_norm)
 
 
-def _of_cells(block: CellTables, machine: int) -> Interaction:
+def _cell_interaction(block: CellTables, machine: int) -> Interaction:
     mine, grids = replace(block, heights=block.heights[[machine]]), block.grids
 
     def squared_norm() -> float:

@@ -1,4 +1,4 @@
-"""The libraries that reports need, and the two themes of their charts."""
+"""Optional libraries of reports, and the light and dark themes of Plotly charts."""
 
 import gzip
 from importlib.resources import files
@@ -11,24 +11,24 @@ try:
     from plotly.subplots import make_subplots
 except ImportError as error:
     raise ImportError(
-        f"a report needs {error.name}, which is not installed: pip install 'kernsemble[report]'"
+        f"reports need {error.name}, which is not installed: pip install 'kernsemble[report]'"
     ) from error
 
-__all__ = ["go", "jinja2", "library", "make_subplots", "markupsafe", "themes"]
+__all__ = ["go", "jinja2", "make_subplots", "markupsafe", "plotly_js", "themes"]
 
-# Okabe and Ito's colours, which differ for every kind of colour vision; on black the brighter.
+# Okabe and Ito's colour-blind safe palette; brighter variants on dark pages.
 ON_WHITE = ("#0072B2", "#D55E00", "#009E73", "#AA4499", "#B07800", "#3A8FC7", "#555555", "#882255")
 ON_BLACK = ("#56B4E9", "#E69F00", "#2EBF94", "#DE9BC2", "#F0E442", "#FF8A4C", "#BBBBBB", "#8FD0FF")
 
 
-def library() -> bytes:
-    """Return plotly.js, compressed: a third of its size."""
+def plotly_js() -> bytes:
+    """Return plotly.js, compressed to a third of its size."""
     script = files("plotly").joinpath("package_data", "plotly.min.js").read_bytes()
     return gzip.compress(script, 9, mtime=0)
 
 
 def themes() -> dict[str, dict[str, Any]]:
-    """Return Plotly's templates for light and for dark pages."""
+    """Return the Plotly templates for light and dark pages."""
     return {
         "light": _theme(ON_WHITE, "#1c1c1c", "#e2e2e2", "#9a9a9a", "#ffffff"),
         "dark": _theme(ON_BLACK, "#e8e8e8", "#3a3d42", "#8a8a8a", "#1d2024"),

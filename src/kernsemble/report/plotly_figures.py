@@ -1,4 +1,4 @@
-"""Figures of Plotly without colours, which the page's theme gives."""
+"""Plotly figures, without colours: the theme of the page sets them."""
 
 from collections.abc import Callable, Sequence
 from html import escape
@@ -6,21 +6,21 @@ from typing import Any
 
 import numpy as np
 
-from kernsemble.inspection.outcomes import Outcomes
-from kernsemble.report.charting import go, make_subplots
-from kernsemble.report.curves import CalibrationCurve, Curve
-from kernsemble.report.features import FeaturePicture
-from kernsemble.report.machines import Contribution, ExplainedRow
-from kernsemble.report.selection import SelectionCurve
+from kernsemble.inspection.predictions import Predictions
+from kernsemble.report.feature_plots import FeaturePlot
+from kernsemble.report.machine_summary import Contribution, ExplainedRow
+from kernsemble.report.plotly_support import go, make_subplots
+from kernsemble.report.roc_and_calibration import AreaCurve, CalibrationCurve
+from kernsemble.report.selection_curve import SelectionCurve
 
-MOST_IMPORTANCES = 20
-MOST_POINTS = 1_500
-LONGEST = 27  # characters of a label on an axis
+MAX_IMPORTANCES = 20  # maximum number of features in the plot of importances
+MAX_POINTS = 1_500  # maximum number of points in a scatter plot
+MAX_LABEL = 27  # maximum number of characters of an axis label
 GREY = "#8a8a8a"  # visible on white and on black
 
 
 def selection_figure(curve: SelectionCurve) -> Any:
-    """Draw scores along a grid."""
+    """Plot cross-validated scores along a grid."""
     figure = go.Figure()
     for line in curve.lines:
         figure.add_scatter(
@@ -31,11 +31,11 @@ def selection_figure(curve: SelectionCurve) -> Any:
             name=_label(line.name or curve.measure, 48),
         )
     figure.add_scatter(
-        x=[curve.chosen[0]],
-        y=[curve.chosen[1]],
+        x=[curve.selected[0]],
+        y=[curve.selected[1]],
         mode="markers",
         marker={"symbol": "diamond-open", "size": 16, "color": GREY, "line": {"width": 3}},
-        name="chosen",
+        name="selected",
     )
     low, high = min(curve.lines[0].values), max(curve.lines[0].values)
     spread = high / low if low > 0.0 else 1.0
@@ -47,9 +47,9 @@ def selection_figure(curve: SelectionCurve) -> Any:
 
 
 def area_figure(
-    curves: Sequence[Curve], x_title: str, y_title: str, is_diagonal: bool = False
+    curves: Sequence[AreaCurve], x_title: str, y_title: str, is_diagonal: bool = False
 ) -> Any:
-    """Draw ROC curves, or precision against recall."""
+    """Plot ROC or precision-recall curves."""
     figure = go.Figure()
     for each in curves:
         figure.add_scatter(
@@ -66,7 +66,7 @@ def area_figure(
 
 
 def calibration_figure(curves: Sequence[CalibrationCurve]) -> Any:
-    """Draw how often probabilities came true."""
+    """Plot calibration curves."""
     figure = go.Figure()
     for each in curves:
         share = np.array(each.share)
@@ -82,21 +82,21 @@ def calibration_figure(curves: Sequence[CalibrationCurve]) -> Any:
             mode="lines+markers",
             name=_label(each.name),
             customdata=each.n_rows,
-            hovertemplate="probability %{x:.3f}, share %{y:.3f}, %{customdata} rows",
+            hovertemplate="probability %{x:.3f}, frequency %{y:.3f}, %{customdata} rows",
         )
     figure.add_scatter(**_diagonal(0.0, 1.0))
     return figure.update_layout(
-        xaxis={"title": {"text": "probability"}, "range": [-0.02, 1.02]},
-        yaxis={"title": {"text": "share"}, "range": [-0.02, 1.02]},
+        xaxis={"title": {"text": "predicted probability"}, "range": [-0.02, 1.02]},
+        yaxis={"title": {"text": "observed frequency"}, "range": [-0.02, 1.02]},
         showlegend=True,
         height=380,
     )
 
 
-def prediction_figure(outcomes: Outcomes) -> Any:
-    """Draw observed against predicted numbers, of at most some rows."""
-    step = max(1, -(-len(outcomes.y) // MOST_POINTS))
-    y, predicted = outcomes.y[::step], outcomes.predicted[::step]
+def prediction_figure(predictions: Predictions) -> Any:
+    """Plot observed against predicted targets, of at most `MAX_POINTS` rows."""
+    step = max(1, -(-len(predictions.y) // MAX_POINTS))
+    y, predicted = predictions.y[::step], predictions.predicted[::step]
     figure = go.Figure()
     ends = min(y.min(), predicted.min()), max(y.max(), predicted.max())
     figure.add_scatter(
@@ -111,9 +111,9 @@ def prediction_figure(outcomes: Outcomes) -> Any:
     )
 
 
-def residual_figure(outcomes: Outcomes) -> Any:
-    """Draw how residuals are distributed."""
-    counts, edges = np.histogram(outcomes.y - outcomes.predicted, bins=40)
+def residual_figure(predictions: Predictions) -> Any:
+    """Plot a histogram of the residuals."""
+    counts, edges = np.histogram(predictions.y - predictions.predicted, bins=40)
     figure = go.Figure()
     figure.add_bar(**_histogram(edges.tolist(), counts.tolist()), name="rows")
     return figure.update_layout(
@@ -125,8 +125,8 @@ def residual_figure(outcomes: Outcomes) -> Any:
 
 
 def importance_figure(importances: dict[str, float]) -> Any:
-    """Draw the shares of the most important features."""
-    names = list(importances)[:MOST_IMPORTANCES]
+    """Plot the most important features."""
+    names = list(importances)[:MAX_IMPORTANCES]
     figure = go.Figure()
     figure.add_bar(
         x=[importances[name] for name in names],
@@ -135,64 +135,65 @@ def importance_figure(importances: dict[str, float]) -> Any:
         text=[escape(name) for name in names],
         textposition="none",
         hovertemplate="%{text}: %{x:.1%}<extra></extra>",
-        name="share",
+        name="importance",
     )
     return figure.update_layout(
-        xaxis={"title": {"text": "share"}, "tickformat": ".0%"},
+        xaxis={"title": {"text": "importance"}, "tickformat": ".0%"},
         yaxis=_names_axis(names),
         height=60 + 22 * len(names),
         **_without_legend(),
     )
 
 
-def feature_figure(picture: FeaturePicture) -> Any:
-    """Draw shape function, stump density and data of a feature below each other."""
-    panels: list[tuple[str, float, Callable[[Any, FeaturePicture, int], None]]] = []
-    if picture.shape or picture.points_x:
-        title = "adds" if picture.shape else "contributes"
-        panels.append((title, 0.55, _add_shape))
-    if picture.densities:
-        panels.append(("density S", 0.25, _add_densities))
-    if picture.thresholds:
-        panels.append(("weight", 0.25, _add_thresholds))
-    if picture.counts:
+def feature_figure(plot: FeaturePlot) -> Any:
+    """Plot the shape function, stump density and histogram of a feature in panels."""
+    panels: list[tuple[str, float, Callable[[Any, FeaturePlot, int], None]]] = []
+    if plot.shape or plot.points_x:
+        panels.append(("contribution", 0.55, _add_shape))
+    if plot.densities:
+        panels.append(("stump density", 0.25, _add_densities))
+    if plot.thresholds:
+        panels.append(("stump weight", 0.25, _add_thresholds))
+    if plot.counts:
         panels.append(("rows", 0.2, _add_data))
     heights = [share for _, share, _ in panels] or [1.0]
     figure = make_subplots(
         rows=len(heights), cols=1, shared_xaxes=True, vertical_spacing=0.05, row_heights=heights
     )
     for row, (title, _, add) in enumerate(panels, start=1):
-        add(figure, picture, row)
+        add(figure, plot, row)
         figure.update_yaxes(title_text=title, row=row, col=1)
-    if picture.missing is not None:
+    if plot.missing is not None:
         figure.add_scatter(
-            x=[picture.x[0], picture.x[-1]],
-            y=[picture.missing] * 2,
+            x=[plot.x[0], plot.x[-1]],
+            y=[plot.missing] * 2,
             mode="lines",
             line={"dash": "dash"},
-            name="where missing",
+            name="missing value",
             row=1,
             col=1,
         )
-    if picture.categories is not None:
-        places = list(range(len(picture.categories)))
-        names = [_label(name) for name in picture.categories]
-        figure.update_xaxes(tickmode="array", tickvals=places, ticktext=names)
-    figure.update_xaxes(title_text=_label(picture.name, 60), row=len(heights), col=1)
-    is_told = picture.missing is not None
-    margin = {} if is_told else _without_legend()
-    return figure.update_layout(height=520, bargap=0.0, showlegend=is_told, **margin)
+    if plot.categories is not None:
+        ticks = list(range(len(plot.categories)))
+        names = [_label(name) for name in plot.categories]
+        figure.update_xaxes(tickmode="array", tickvals=ticks, ticktext=names)
+    figure.update_xaxes(title_text=_label(plot.name, 60), row=len(heights), col=1)
+    has_legend = plot.missing is not None
+    margin = {} if has_legend else _without_legend()
+    return figure.update_layout(height=520, bargap=0.0, showlegend=has_legend, **margin)
 
 
-def _add_shape(figure: Any, picture: FeaturePicture, row: int) -> None:
-    if picture.categories is not None and picture.shape:
-        figure.add_bar(x=picture.x, y=picture.shape, width=0.8, name="adds", row=row, col=1)
-    elif picture.shape:
-        figure.add_scatter(x=picture.x, y=picture.shape, mode="lines", name="adds", row=row, col=1)
-    if picture.points_x:
+def _add_shape(figure: Any, plot: FeaturePlot, row: int) -> None:
+    if plot.categories is not None and plot.shape:
+        figure.add_bar(x=plot.x, y=plot.shape, width=0.8, name="contribution", row=row, col=1)
+    elif plot.shape:
         figure.add_scatter(
-            x=picture.points_x,
-            y=picture.points_y,
+            x=plot.x, y=plot.shape, mode="lines", name="contribution", row=row, col=1
+        )
+    if plot.points_x:
+        figure.add_scatter(
+            x=plot.points_x,
+            y=plot.points_y,
             mode="markers",
             marker={"opacity": 0.7},
             name="rows",
@@ -201,8 +202,8 @@ def _add_shape(figure: Any, picture: FeaturePicture, row: int) -> None:
         )
 
 
-def _add_densities(figure: Any, picture: FeaturePicture, row: int) -> None:
-    for x, y in picture.densities:
+def _add_densities(figure: Any, plot: FeaturePlot, row: int) -> None:
+    for x, y in plot.densities:
         figure.add_scatter(
             x=x,
             y=y,
@@ -215,32 +216,34 @@ def _add_densities(figure: Any, picture: FeaturePicture, row: int) -> None:
         )
 
 
-def _add_thresholds(figure: Any, picture: FeaturePicture, row: int) -> None:
-    for x, y in picture.thresholds:
-        span = (picture.edges[-1] - picture.edges[0]) if picture.edges else 1.0
+def _add_thresholds(figure: Any, plot: FeaturePlot, row: int) -> None:
+    for x, y in plot.thresholds:
+        span = (plot.edges[-1] - plot.edges[0]) if plot.edges else 1.0
         figure.add_bar(
-            x=x, y=y, width=span / 150, name="weight of stumps", showlegend=False, row=row, col=1
+            x=x, y=y, width=span / 150, name="stump weight", showlegend=False, row=row, col=1
         )
 
 
-def _add_data(figure: Any, picture: FeaturePicture, row: int) -> None:
-    bars: dict[str, Any] = {"x": picture.x or list(range(len(picture.counts))), "y": picture.counts}
-    if picture.categories is None:
-        bars = _histogram(picture.edges, picture.counts)
+def _add_data(figure: Any, plot: FeaturePlot, row: int) -> None:
+    bars: dict[str, Any] = {"x": plot.x or list(range(len(plot.counts))), "y": plot.counts}
+    if plot.categories is None:
+        bars = _histogram(plot.edges, plot.counts)
     else:
         bars["width"] = 0.8
-    bars |= {"marker": {"color": GREY}, "name": "rows of data", "showlegend": False}
+    bars |= {"marker": {"color": GREY}, "name": "rows", "showlegend": False}
     figure.add_bar(**bars, row=row, col=1)
 
 
 def row_figure(row: ExplainedRow, label: str) -> Any:
-    """Draw what features contribute to a row, for either side."""
+    """Plot the contributions of features to a row, coloured by sign."""
     bars = [
         (f"{each.feature} = {each.value}", _value_label(each), each.contribution)
         for each in row.contributions
     ]
     if row.n_others:
-        bars.append((f"{row.n_others} others", f"{row.n_others} others", row.others))
+        bars.append(
+            (f"{row.n_others} other features", f"{row.n_others} other features", row.others)
+        )
     figure, sides = go.Figure(), _sides(label)
     for side, sign in zip(sides, (1, -1), strict=True):
         mine = [(k, name, phi) for k, (name, _, phi) in enumerate(bars) if np.sign(phi) == sign]
@@ -254,9 +257,12 @@ def row_figure(row: ExplainedRow, label: str) -> Any:
             hovertemplate="%{text}: %{x:+.4g}<extra></extra>",
             name=_label(side, 40),
         )
-    start, end = f"mean value {row.intercept:.3g}", f"decision value {row.decision:.3g}"
+    value = "prediction" if label == "prediction" else "decision value"
     return figure.update_layout(
-        meta={"note": f"The {start} and all contributions add up to the {end}."},
+        meta={
+            "note": f"The {value} {row.decision:.3g} is the base value {row.intercept:.3g} plus "
+            "the contributions."
+        },
         xaxis={"title": {"text": "contribution"}, "zeroline": True},
         yaxis=_names_axis([label for _, label, _ in bars]),
         barmode="overlay",
@@ -266,23 +272,25 @@ def row_figure(row: ExplainedRow, label: str) -> Any:
 
 
 def _value_label(each: Contribution) -> str:
-    """Return a feature and its value, of which the value is not cut off."""
-    value = each.value if len(each.value) <= LONGEST // 2 else f"{each.value[: LONGEST // 2]}…"
-    room = LONGEST - len(value) - 3
+    """Return the label of a feature and its value, shortening the name first."""
+    value = each.value if len(each.value) <= MAX_LABEL // 2 else f"{each.value[: MAX_LABEL // 2]}…"
+    room = MAX_LABEL - len(value) - 3
     name = each.feature if len(each.feature) <= room else f"{each.feature[: room - 1]}…"
     return f"{name} = {value}"
 
 
 def _sides(label: str) -> tuple[str, str]:
-    """Return what contributions above and below zero speak for."""
+    """Return the names of positive and negative contributions."""
     first, found, second = label.partition(" vs ")
+    if not found and label == "prediction":
+        return "increases the prediction", "decreases the prediction"
     if not found:
-        return ("more", "less") if label == "prediction" else (f"for {label}", f"against {label}")
+        return f"for {label}", f"against {label}"
     return f"for {first}", f"for {second}"
 
 
 def _names_axis(names: Sequence[str]) -> dict[str, Any]:
-    """Return an axis with names instead of places, the first on top."""
+    """Return an axis labelled by names, the first on top."""
     return {
         "tickmode": "array",
         "tickvals": list(range(len(names))),
@@ -293,7 +301,7 @@ def _names_axis(names: Sequence[str]) -> dict[str, Any]:
 
 
 def _without_legend() -> dict[str, Any]:
-    """Return the margin of a figure that has nothing above it."""
+    """Return the margin of a figure without a legend."""
     return {"margin": {"t": 12}}
 
 
@@ -314,6 +322,6 @@ def _diagonal(low: float, high: float) -> dict[str, Any]:
     }
 
 
-def _label(name: str, longest: int = LONGEST) -> str:
-    """Return a name for Plotly, which reads some of HTML: escaped, and not too long."""
+def _label(name: str, longest: int = MAX_LABEL) -> str:
+    """Return a shortened name, escaped because Plotly interprets HTML."""
     return escape(name if len(name) <= longest else f"{name[: longest - 1]}…", quote=False)

@@ -1,4 +1,4 @@
-"""What the rows are that a model learned from."""
+"""Summary of the training data."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -7,67 +7,62 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from kernsemble._typing import FloatArray
-from kernsemble.report.samples import Sample
+from kernsemble.inspection.fitted_models import column_categories
+from kernsemble.report.row_samples import RowSample
 
-SHOWN_CATEGORIES = 3
+SHOWN_CATEGORIES = 3  # number of frequent categories that are listed
 
 
 class ColumnSummary(NamedTuple):
-    """A column: what it holds, how much of it is missing, and where its values lie."""
+    """Summary of a column: kind, missing values, distinct values and range."""
 
     name: str
     kind: str  # "number" or "category"
     n_missing: int
     n_distinct: int
-    values: str  # smallest, median and largest number; or the most frequent categories
+    values: str  # minimum, median and maximum; or the most frequent categories
 
 
 @dataclass(frozen=True, eq=False)
 class DataSummary:
-    """The training rows.
+    """Summary of the training data.
 
     Attributes
     ----------
     n_rows, n_columns : int
-        How many there are.
-    n_looked_at : int
-        Of how many rows the columns are told.
+        Numbers of rows and columns.
+    n_described : int
+        Number of rows that the summaries of columns are computed from.
     columns : list of ColumnSummary
-        The columns, in their order.
+        Summary of each column, in their order.
     targets : dict
-        Of classes how many rows each has, of numbers their quartiles.
+        Number of rows of each class, or the quartiles of a numeric target.
     """
 
     n_rows: int
     n_columns: int
-    n_looked_at: int
+    n_described: int
     columns: list[ColumnSummary]
     targets: dict[str, float]
 
     @property
     def n_missing(self) -> int:
-        """How many entries are missing among the rows that were looked at."""
+        """Number of missing entries in the described rows."""
         return sum(column.n_missing for column in self.columns)
 
     @property
     def n_categories(self) -> int:
-        """How many columns hold categories."""
+        """Number of columns of categories."""
         return sum(column.kind == "category" for column in self.columns)
 
 
-def categories_of(model: Any) -> tuple[tuple[Any, ...] | None, ...]:
-    """Return the categories of each column, None for columns of numbers."""
-    table = getattr(model, "mixed_table_", None)
-    return (None,) * model.n_features_in_ if table is None else table.categories
-
-
 def data_summary(
-    model: Any, y: Any, sample: Sample, rows: FloatArray, names: list[str]
+    model: Any, y: Any, sample: RowSample, rows: FloatArray, names: list[str]
 ) -> DataSummary:
-    """Return what training rows are, from a sample of them as the model reads it."""
+    """Return the summary of training rows, from a sample of them as the model encodes it."""
     columns = [
         column_summary(name, values, known)
-        for name, values, known in zip(names, rows.T, categories_of(model), strict=True)
+        for name, values, known in zip(names, rows.T, column_categories(model), strict=True)
     ]
     return DataSummary(sample.n_rows, len(names), len(rows), columns, _targets(model, y))
 
@@ -75,7 +70,7 @@ def data_summary(
 def column_summary(
     name: str, values: FloatArray, known: tuple[Any, ...] | None = None
 ) -> ColumnSummary:
-    """Return what a column holds: numbers, or places of the categories that are known."""
+    """Return the summary of a column of numbers, or of codes of the categories `known`."""
     present = values[~np.isnan(values)]
     distinct, counts = np.unique(present, return_counts=True)
     if known is None:
@@ -83,25 +78,25 @@ def column_summary(
         ends = np.quantile(present, [0.0, 0.5, 1.0]) if len(present) else present
         text = " · ".join(f"{each:.4g}" for each in ends)
         return ColumnSummary(name, "number", n_missing, len(distinct), text)
-    named = {category_name(known, place): int(n) for place, n in zip(distinct, counts, strict=True)}
+    named = {category_name(known, code): int(n) for code, n in zip(distinct, counts, strict=True)}
     n_missing = named.pop("missing", 0) if None in known else 0
     frequent = sorted(named, key=lambda each: -named[each])
     text = ", ".join(frequent[:SHOWN_CATEGORIES]) + (", …" if len(frequent) > 3 else "")
     return ColumnSummary(name, "category", n_missing, len(named), text)
 
 
-def category_name(known: tuple[Any, ...], place: float) -> str:
-    """Return what a category is called, of those that training rows held."""
-    if not 0 <= place < len(known):
+def category_name(known: tuple[Any, ...], code: float) -> str:
+    """Return the name of a category, "unknown" if it was not in the training rows."""
+    if not 0 <= code < len(known):
         return "unknown"
-    return "missing" if known[int(place)] is None else str(known[int(place)])
+    return "missing" if known[int(code)] is None else str(known[int(code)])
 
 
 def _targets(model: Any, y: Any) -> dict[str, float]:
     if is_classifier(model):
         classes, counts = np.unique(y, return_counts=True)
         return {str(name): int(n) for name, n in zip(classes, counts, strict=True)}
-    places = {"smallest": 0.0, "lower quartile": 0.25, "median": 0.5}
-    places |= {"upper quartile": 0.75, "largest": 1.0}
-    ends = np.quantile(np.asarray(y, dtype=np.float64), list(places.values()))
-    return dict(zip(places, ends.tolist(), strict=True))
+    levels = {"minimum": 0.0, "lower quartile": 0.25, "median": 0.5}
+    levels |= {"upper quartile": 0.75, "maximum": 1.0}
+    quantiles = np.quantile(np.asarray(y, dtype=np.float64), list(levels.values()))
+    return dict(zip(levels, quantiles.tolist(), strict=True))

@@ -1,4 +1,4 @@
-"""Fitted models of the library, as views ask them."""
+"""Adapters that give views one interface to the fitted models of the library."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -10,12 +10,13 @@ from scipy import sparse
 from sklearn.base import is_regressor
 from sklearn.utils.validation import check_is_fitted
 
-from kernsemble._typing import FloatArray, IntArray, Rows
+from kernsemble._typing import FloatArray, Rows
 from kernsemble.boosting.voting import VotingEnsemble, decisions
-from kernsemble.inspection.expansions import Expansion, pieces_of_expansion
-from kernsemble.inspection.pieces import Pieces
-from kernsemble.inspection.tables import pieces_of_tables
-from kernsemble.inspection.votes import pieces_of_votes
+from kernsemble.inspection.decomposition import Decomposition
+from kernsemble.inspection.expansion_decomposition import SupportVectors, decompose_expansion
+from kernsemble.inspection.predictions import class_codes
+from kernsemble.inspection.table_decomposition import decompose_tables
+from kernsemble.inspection.vote_decomposition import decompose_votes
 from kernsemble.kernels import Kernel
 from kernsemble.svm import MultiplicativeSVC, SVMPath
 from kernsemble.svm.backends.memory import Budget
@@ -23,8 +24,14 @@ from kernsemble.svm.estimator import KernelMachine
 from kernsemble.svm.multiclass import OneVersusOne
 
 
+def column_categories(model: Any) -> tuple[tuple[Any, ...] | None, ...]:
+    """Return the categories of each column of a fitted model, None for columns of numbers."""
+    table = getattr(model, "mixed_table_", None)
+    return (None,) * model.n_features_in_ if table is None else table.categories
+
+
 @dataclass(frozen=True, eq=False)
-class Model(ABC):
+class FittedModel(ABC):
     """A fitted model: one machine, or several on the same rows."""
 
     fitted: Any
@@ -32,42 +39,42 @@ class Model(ABC):
     @property
     @abstractmethod
     def labels(self) -> list[str]:
-        """What each machine decides."""
+        """Label of each machine: the classes that it separates, or "prediction"."""
 
     @property
     @abstractmethod
     def one_for(self) -> str:
-        """What there is a machine for."""
+        """Target of each machine, such as "each pair of classes"."""
 
     @abstractmethod
-    def pieces(self, machine: int) -> Pieces:
-        """Return what a machine is the sum of."""
+    def decompose(self, machine: int) -> Decomposition:
+        """Return a machine as a sum of functions of columns."""
 
     @abstractmethod
     def values(self, X: ArrayLike) -> FloatArray:
-        """Return the value of every machine (columns) at every row."""
+        """Return the decision value of every machine (columns) at every row."""
 
     @abstractmethod
     def margins(self, X: ArrayLike, y: ArrayLike, machine: int) -> FloatArray:
-        """Return the margins of the rows that a machine tells apart."""
+        """Return the margins of the rows whose class is one of the machine's."""
 
     @abstractmethod
-    def norm(self, pieces: Pieces) -> tuple[float, str]:
-        """Return the norm that margins are divided by, and its name."""
+    def norm(self, decomposition: Decomposition) -> tuple[float, str]:
+        """Return the norm that margins are divided by, and its symbol."""
 
     @property
     @abstractmethod
-    def importance(self) -> str:
-        """What the sizes of the pieces of a machine are shares of."""
+    def importance_method(self) -> str:
+        """Quantity that feature importances of an additive machine are shares of."""
 
     @property
     @abstractmethod
     def training_rows(self) -> tuple[Rows | None, str]:
-        """What the model keeps of its training rows, and what that is."""
+        """Training rows that the model stores, and their description."""
 
     @property
     def feature_names(self) -> list[str]:
-        """The names of the columns, x0, x1, … where they have none; equal ones are numbered."""
+        """Names of the columns; x0, x1, … if they have none. Equal names are numbered."""
         default = [f"x{d}" for d in range(self.fitted.n_features_in_)]
         names: list[str] = []
         for each in getattr(self.fitted, "feature_names_in_", default):
@@ -78,33 +85,47 @@ class Model(ABC):
             names.append(name)
         return names
 
-    def place_of(self, feature: str | int) -> int:
-        """Return the place of a feature that is given by name or by place."""
+    def machine_index(self, machine: int | str | None) -> int:
+        """Return the index of a machine given by index or by label; None for the only one."""
+        labels = self.labels
+        if machine is None and len(labels) == 1:
+            return 0
+        if isinstance(machine, str) and machine in labels:
+            return labels.index(machine)
+        if isinstance(machine, (int, np.integer)) and 0 <= machine < len(labels):
+            return int(machine)
+        raise ValueError(
+            f"machine = {machine!r}: there are {len(labels)} machines, one for {self.one_for}; "
+            f"give an index or one of {labels}, or use EnsembleView.each(model)"
+        )
+
+    def feature_index(self, feature: str | int) -> int:
+        """Return the index of a feature given by name or by index."""
         names = self.feature_names
         if isinstance(feature, str) and feature in names:
             return names.index(feature)
         if not isinstance(feature, str) and 0 <= feature < len(names):
             return int(feature)
-        raise ValueError(f"feature {feature!r}: give a place below {len(names)} or one of {names}")
+        raise ValueError(f"feature {feature!r}: give an index below {len(names)} or one of {names}")
 
-    def read(self, X: ArrayLike) -> FloatArray:
-        """Return rows as machines see them: numbers, places of categories, NaN where missing."""
+    def encode(self, X: ArrayLike) -> FloatArray:
+        """Return rows as the machines see them: numbers, codes of categories, NaN if missing."""
         return self.dense(self.fitted._read_again(X))
 
     def dense(self, rows: Rows) -> FloatArray:
-        """Return rows as an array, if it is within the memory that the model may take."""
+        """Return rows as a dense array, within the memory budget of the model."""
         if sparse.issparse(rows):
             Budget.from_megabytes(getattr(self.fitted, "cache_size", None)).check(
                 8.0 * rows.shape[0] * rows.shape[1],
-                "rows are sparse, and as the array that a view reads they take",
+                "rows are sparse, and the dense array that a view needs takes",
                 "give fewer rows",
             )
             rows = rows.toarray()
         return np.asarray(rows, dtype=np.float64)
 
 
-class SupportVectorModel(Model):
-    """A support vector machine, by its expansion or by its tables."""
+class SupportVectorModel(FittedModel):
+    """A support vector machine, given by its support vectors or by its tables."""
 
     @property
     def labels(self) -> list[str]:
@@ -128,52 +149,40 @@ class SupportVectorModel(Model):
         kernel: Kernel = self.fitted.kernel_
         return kernel
 
-    def expansion(self, machine: int) -> Expansion | None:
-        """Return the expansion of a machine; None if it was fitted on tables."""
+    def support_vectors(self, machine: int) -> SupportVectors | None:
+        """Return the support vectors of a machine; None if it was fitted on tables."""
         model = self.fitted
         if hasattr(model, "tables_"):
             return None
         beta = model.dual_coef_[machine]
         used = np.flatnonzero(beta)
-        support = self.dense(model.support_vectors_[used])
-        return Expansion(model.scaling_, support, beta[used], self._categories)
+        rows = self.dense(model.support_vectors_[used])
+        return SupportVectors(model.scaling_, rows, beta[used], column_categories(model))
 
-    @property
-    def _categories(self) -> tuple[tuple[Any, ...] | None, ...]:
-        table = getattr(self.fitted, "mixed_table_", None)
-        return (None,) * self.fitted.n_features_in_ if table is None else table.categories
-
-    def pieces(self, machine: int) -> Pieces:
-        expansion = self.expansion(machine)
-        if expansion is None:
-            return pieces_of_tables(self.fitted.tables_, machine, self._categories)
+    def decompose(self, machine: int) -> Decomposition:
+        support = self.support_vectors(machine)
+        if support is None:
+            return decompose_tables(self.fitted.tables_, machine, column_categories(self.fitted))
         bias = getattr(self.fitted, "intercept_", np.zeros(machine + 1))[machine]
-        return pieces_of_expansion(self.kernel, float(bias), expansion)
+        return decompose_expansion(self.kernel, float(bias), support)
 
     def values(self, X: ArrayLike) -> FloatArray:
         return self.fitted._values(X)
 
     def margins(self, X: ArrayLike, y: ArrayLike, machine: int) -> FloatArray:
         if is_regressor(self.fitted):
-            raise ValueError(f"{type(self.fitted).__name__} tells numbers, which have no margins")
-        signs = self.fitted.reduction_.signs(self._codes(y), machine)
+            raise ValueError(
+                f"{type(self.fitted).__name__} is a regressor: only classifiers have margins"
+            )
+        codes = class_codes(y, self.fitted.classes_)
+        signs = self.fitted.reduction_.signs(codes, machine)
         return (signs * self.values(X)[:, machine])[signs != 0.0]
 
-    def _codes(self, y: ArrayLike) -> IntArray:
-        classes, labels = self.fitted.classes_, np.asarray(y)
-        unknown = np.setdiff1d(labels, classes)
-        if len(unknown) > 0:
-            raise ValueError(
-                f"y holds {unknown.tolist()[0]!r}, and the model knows only the classes "
-                f"{classes.tolist()}"
-            )
-        return np.searchsorted(classes, labels)
-
-    def norm(self, pieces: Pieces) -> tuple[float, str]:
-        return float(np.sqrt(max(pieces.squared_norm, 0.0))), "‖w‖"
+    def norm(self, decomposition: Decomposition) -> tuple[float, str]:
+        return float(np.sqrt(max(decomposition.squared_norm, 0.0))), "‖w‖"
 
     @property
-    def importance(self) -> str:
+    def importance_method(self) -> str:
         return "share of ‖w‖²"
 
     @property
@@ -185,8 +194,8 @@ class SupportVectorModel(Model):
         return self.fitted.support_vectors_, "the support vectors"
 
 
-class VotingModel(Model):
-    """A boosted ensemble: finitely many hypotheses that vote."""
+class VotingModel(FittedModel):
+    """A boosted ensemble: a weighted vote of finitely many hypotheses."""
 
     @property
     def labels(self) -> list[str]:
@@ -197,10 +206,10 @@ class VotingModel(Model):
     def one_for(self) -> str:
         return "both classes" if len(self.labels) == 1 else "the votes for each class"
 
-    def pieces(self, machine: int) -> Pieces:
+    def decompose(self, machine: int) -> Decomposition:
         model = self.fitted
         weights, n_classes = np.asarray(model.estimator_weights_), len(model.classes_)
-        return pieces_of_votes(model.voters_, weights, n_classes, machine, model.n_features_in_)
+        return decompose_votes(model.voters_, weights, n_classes, machine, model.n_features_in_)
 
     def values(self, X: ArrayLike) -> FloatArray:
         return decisions(self.fitted._votes(X)).reshape(-1, len(self.labels))
@@ -212,11 +221,11 @@ class VotingModel(Model):
     def _total(self) -> float:
         return float(np.abs(self.fitted.estimator_weights_).sum())
 
-    def norm(self, pieces: Pieces) -> tuple[float, str]:  # noqa: ARG002
+    def norm(self, decomposition: Decomposition) -> tuple[float, str]:  # noqa: ARG002
         return self._total, "Σ|w|"
 
     @property
-    def importance(self) -> str:
+    def importance_method(self) -> str:
         return "share of Σ|w|"
 
     @property
@@ -224,8 +233,8 @@ class VotingModel(Model):
         return None, "nothing"
 
 
-def as_model(model: Any) -> Model:
-    """Return a fitted model of the library as views ask it."""
+def as_fitted_model(model: Any) -> FittedModel:
+    """Return the adapter of a fitted model of the library."""
     if isinstance(model, VotingEnsemble):
         check_is_fitted(model, "voters_")
         return VotingModel(model)
@@ -233,6 +242,6 @@ def as_model(model: Any) -> Model:
         check_is_fitted(model, ["support_", "tables_"], all_or_any=any)
         return SupportVectorModel(model)
     raise TypeError(
-        f"model = {model!r}: give a fitted model of kernsemble.svm or kernsemble.boosting; of a "
-        "pipeline, its last step, with rows as the steps before make them"
+        f"model = {model!r}: give a fitted model of kernsemble.svm or kernsemble.boosting; for a "
+        "pipeline, give its last step and rows transformed by the steps before it"
     )

@@ -1,4 +1,4 @@
-"""Two ensembles beside each other."""
+"""Comparison of two ensembles, feature by feature."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -8,31 +8,31 @@ from numpy.typing import ArrayLike
 
 from kernsemble._typing import FloatArray
 from kernsemble._value import Value
-from kernsemble.inspection.frames import as_frame
-from kernsemble.inspection.view import EnsembleView
+from kernsemble.inspection.dataframes import as_frame
+from kernsemble.inspection.ensemble_view import EnsembleView
 
 
 @dataclass(frozen=True, eq=False)
 class EnsembleComparison(Value):
-    r"""What two ensembles say of the same rows, feature by feature.
+    r"""Comparison of the contributions of two ensembles on the same rows.
 
-    Contributions are in units of the standard deviation of their own machine's values, so that
-    machines of any size compare.
+    Contributions are divided by the standard deviation of their machine's decision values, so that
+    machines of different scale can be compared.
 
     Attributes
     ----------
     feature_names : tuple of str
-        The features.
+        Names of the features.
     first, second : arrays of shape (n_features,)
-        The root mean square of the contributions of each.
+        Root mean square of the contributions of each ensemble.
     correlation : array of shape (n_features,)
-        The correlation of their contributions; NaN where one is constant.
+        Correlation of their contributions; NaN if one is constant.
     distance : array of shape (n_features,)
-        The root mean square of the difference of their contributions.
+        Root mean square of the difference of their contributions.
     value_correlation, value_distance : float
-        The same of the decision values.
+        The same for the decision values.
     agreement : float
-        The share of rows where both values have the same sign.
+        Share of rows on which both decision values have the same sign.
     """
 
     feature_names: tuple[str, ...]
@@ -45,7 +45,7 @@ class EnsembleComparison(Value):
     agreement: float
 
     def to_frame(self) -> Any:
-        """Return a DataFrame with a row for each feature."""
+        """Return a DataFrame with one row per feature."""
         columns = {name: getattr(self, name) for name in ("first", "second")}
         columns |= {"correlation": self.correlation, "distance": self.distance}
         return as_frame(columns, index=list(self.feature_names))
@@ -54,16 +54,16 @@ class EnsembleComparison(Value):
 def compare_ensembles(
     first: EnsembleView, second: EnsembleView, X: ArrayLike, **settings: Any
 ) -> EnsembleComparison:
-    """Compare what two ensembles say of rows.
+    """Compare two ensembles on the same rows.
 
     Parameters
     ----------
     first, second : EnsembleView
-        Machines on the same features, of any kinds.
+        Views of machines on the same features.
     X : array-like or DataFrame of shape (n, n_features)
-        The rows. Contributions are centred on them.
+        Rows. Contributions are centred on them.
     **settings
-        Those of `EnsembleView.explain`.
+        Settings of `EnsembleView.explain`.
 
     Returns
     -------
@@ -76,15 +76,15 @@ def compare_ensembles(
     >>> from kernsemble.inspection import EnsembleView, compare_ensembles
     >>> from kernsemble.svm import InfiniteEnsembleClassifier
     >>> X, y = make_twonorm(200, n_features=3, random_state=0)
-    >>> every = EnsembleView.of(InfiniteEnsembleClassifier().fit(X, y), X)
-    >>> some = EnsembleView.of(AdaBoostClassifier().fit(X, y), X)
+    >>> every = EnsembleView.from_estimator(InfiniteEnsembleClassifier().fit(X, y), X)
+    >>> some = EnsembleView.from_estimator(AdaBoostClassifier().fit(X, y), X)
     >>> compare_ensembles(every, some, X).correlation
     array([0.967, 0.978, 0.985])
     """
     if first.feature_names != second.feature_names:
         raise ValueError(
             f"first has the features {list(first.feature_names)}, second "
-            f"{list(second.feature_names)}: compare ensembles on the same columns"
+            f"{list(second.feature_names)}: give ensembles on the same columns"
         )
     sides = [view.explain(X, **settings) for view in (first, second)]
     a, b = (_centred(side.contributions, side.values) for side in sides)

@@ -1,4 +1,4 @@
-"""What is needed to make a model again."""
+"""Settings, versions and code that reproduce a model."""
 
 import platform
 from dataclasses import dataclass
@@ -9,12 +9,12 @@ import numpy as np
 from sklearn import config_context
 
 PACKAGES = ("kernsemble", "scikit-learn", "numpy", "scipy", "numba", "pandas", "polars", "skops")
-LONGEST = 300  # characters of a setting
+MAX_LENGTH = 300  # maximum number of characters of a setting
 
 
 @dataclass(frozen=True, eq=False)
-class Settings:
-    """The settings of a model, what it learned of itself, versions, and code to use it."""
+class ModelSettings:
+    """Parameters, fitted attributes and versions of a model, and code that uses it."""
 
     parameters: dict[str, str]
     learned: dict[str, str]
@@ -22,19 +22,19 @@ class Settings:
     code: str
 
 
-def settings_of(model: Any) -> Settings:
-    """Return what is needed to make a fitted model again."""
+def model_settings(model: Any) -> ModelSettings:
+    """Return the settings of a fitted model."""
     parameters = {name: _short(value) for name, value in model.get_params(deep=False).items()}
-    return Settings(parameters, _learned(model), _versions(), _code(model))
+    return ModelSettings(parameters, _learned(model), _versions(), _code(model))
 
 
 def _short(value: Any) -> str:
     text = repr(value)
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]} …"
+    return text if len(text) <= MAX_LENGTH else f"{text[:MAX_LENGTH]} …"
 
 
 def _learned(model: Any) -> dict[str, str]:
-    """Return what was chosen or counted, of the models that have it."""
+    """Return the fitted attributes that the model has."""
     found: dict[str, str] = {}
     for name in ("kernel_", "C_", "epsilon_", "nu_", "solver_", "best_score_"):
         if hasattr(model, name):
@@ -73,6 +73,6 @@ def _code(model: Any) -> str:
         f"from {package} import {family.__name__}\n\n"
         f"model = {made}.fit(X, y)\n\n"
         'kernsemble.save(model, "model.skops")\n'
-        'model = kernsemble.load("model.skops")  # a file without code\n'
+        'model = kernsemble.load("model.skops")  # contains no code\n'
         "model.predict(X)\n"
     )

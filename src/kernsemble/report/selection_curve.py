@@ -1,4 +1,4 @@
-"""How settings fared in the cross-validation that chose among them."""
+"""Scores of all settings in the cross-validation of a model."""
 
 from typing import Any, NamedTuple
 
@@ -8,28 +8,28 @@ from sklearn.base import is_classifier
 from kernsemble._typing import FloatArray
 from kernsemble.inspection.scores import Score, fold_score
 
-MOST_LINES = 8
+MAX_LINES = 8  # maximum number of lines plotted
 
 
 class SelectionLine(NamedTuple):
-    """The scores along a grid, all other settings being the same."""
+    """Scores along the grid of one parameter, with all other settings fixed."""
 
     name: str
     values: list[float]
     scores: list[float]
-    standard_errors: list[float]  # over the folds
+    standard_errors: list[float]  # standard errors over the folds
 
 
 class SelectionCurve(NamedTuple):
-    """The scores of all settings, the best lines first, and what was chosen."""
+    """Scores of all settings, the best lines first, and the selected setting."""
 
     parameter: str
     measure: str
-    is_error: bool  # whether less is better
+    is_error: bool  # whether lower is better
     lines: list[SelectionLine]
-    chosen: tuple[float, float]
+    selected: tuple[float, float]  # value of the parameter, and its score
     n_folds: int
-    left_out: int  # lines
+    left_out: int  # number of lines not plotted
 
 
 def fold_scores(model: Any) -> FloatArray:
@@ -40,15 +40,15 @@ def fold_scores(model: Any) -> FloatArray:
 
 
 def measure_of(model: Any) -> str:
-    """Return the name of the score by which a model chose."""
+    """Return the name of the score that the model selection used."""
     asked = getattr(model, "scoring", None)
     if asked is None:
         return "accuracy" if is_classifier(model) else "R²"
-    return asked.replace("_", " ") if isinstance(asked, str) else "the given score"
+    return asked.replace("_", " ") if isinstance(asked, str) else "score"
 
 
 def cross_validated(model: Any) -> Score | None:
-    """Return the score of what was chosen over its folds, None of models that do not choose."""
+    """Return the cross-validated score of the selected setting, None without model selection."""
     if not hasattr(model, "cv_results_"):
         return None
     most = 1.0 if getattr(model, "scoring", None) is None else np.inf
@@ -56,7 +56,7 @@ def cross_validated(model: Any) -> Score | None:
 
 
 def selection_curve(model: Any) -> SelectionCurve | None:
-    """Return error, or another score, along the grid of the largest choice of numbers."""
+    """Return the scores along the grid of the numeric parameter with the most values."""
     params = getattr(model, "cv_results_", {}).get("params", [])
     parameter = _grid_parameter(params)
     if parameter is None:
@@ -68,13 +68,13 @@ def selection_curve(model: Any) -> SelectionCurve | None:
     means = scores.mean(axis=1)
     errors = scores.std(axis=1, ddof=min(1, n_folds - 1)) / np.sqrt(n_folds)
     groups: dict[str, list[int]] = {}
-    for place, each in enumerate(params):
+    for index, each in enumerate(params):
         others = {name: value for name, value in each.items() if name != parameter}
-        groups.setdefault(_line_name(others, params), []).append(place)
+        groups.setdefault(_line_name(others, params), []).append(index)
     lines = []
-    for name, places in groups.items():
-        order = sorted(places, key=lambda place: params[place][parameter])
-        grid = [float(params[place][parameter]) for place in order]
+    for name, indices in groups.items():
+        order = sorted(indices, key=lambda index: params[index][parameter])
+        grid = [float(params[index][parameter]) for index in order]
         lines.append(SelectionLine(name, grid, means[order].tolist(), errors[order].tolist()))
     lines.sort(key=lambda line: min(line.scores) if is_error else -max(line.scores))
     best = model.best_index_
@@ -82,15 +82,15 @@ def selection_curve(model: Any) -> SelectionCurve | None:
         parameter,
         "error" if is_error else measure,
         is_error,
-        lines[:MOST_LINES],
+        lines[:MAX_LINES],
         (float(params[best][parameter]), float(means[best])),
         n_folds,
-        max(0, len(lines) - MOST_LINES),
+        max(0, len(lines) - MAX_LINES),
     )
 
 
 def _grid_parameter(params: list[dict[str, Any]]) -> str | None:
-    """Return the setting that took the most numbers, if it took several."""
+    """Return the numeric parameter with the most values, None if none has several."""
     sizes = {}
     for name in params[0] if params else ():
         values = [each[name] for each in params]
@@ -101,7 +101,7 @@ def _grid_parameter(params: list[dict[str, Any]]) -> str | None:
 
 
 def _line_name(others: dict[str, Any], params: list[dict[str, Any]]) -> str:
-    """Return what tells a line from others: settings that differ among all."""
+    """Return the name of a line: the settings that differ between lines."""
     differing = [
         f"{name}={value}"
         for name, value in others.items()

@@ -1,4 +1,4 @@
-"""What the machines of a model make of features and of chosen rows."""
+"""Summary of each machine of a model: importances, feature plots and explained rows."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -7,21 +7,21 @@ import numpy as np
 
 from kernsemble._typing import FloatArray, IntArray
 from kernsemble.inspection import EnsembleView, Explanation
-from kernsemble.inspection.models import as_model
-from kernsemble.inspection.outcomes import Outcomes
-from kernsemble.report.data import categories_of, category_name
-from kernsemble.report.features import FeaturePicture, feature_picture, points_of
-from kernsemble.report.samples import Sample, rows_at
+from kernsemble.inspection.fitted_models import as_fitted_model, column_categories
+from kernsemble.inspection.predictions import Predictions
+from kernsemble.report.data_summary import category_name
+from kernsemble.report.feature_plots import FeaturePlot, feature_plot, points_of
+from kernsemble.report.row_samples import RowSample, rows_at
 
-MOST_MACHINES = 12
-MOST_PICTURES = 80
-MOST_BARS = 12
-MOST_ROWS = 12
-EVALUATIONS = 200_000  # of a machine with interactions, to share these among features
+MAX_MACHINES = 12  # maximum number of machines shown
+MAX_PLOTS = 80  # maximum number of feature plots
+MAX_BARS = 12  # maximum number of contributions shown per row
+MAX_ROWS = 12  # maximum number of explained rows
+EVALUATIONS = 200_000  # approximate number of evaluations to explain interactions
 
 
 class Contribution(NamedTuple):
-    """What a feature with a value adds to the decision value of a row."""
+    """Contribution of a feature, with its value, to the decision value of a row."""
 
     feature: str
     value: str
@@ -29,9 +29,9 @@ class Contribution(NamedTuple):
 
 
 class ExplainedRow(NamedTuple):
-    """A row, and what features contribute to its decision value: the largest, and the rest."""
+    """A row with the largest contributions to its decision value, and the sum of the others."""
 
-    place: int
+    row_index: int
     true: str
     predicted: str
     decision: float
@@ -43,22 +43,24 @@ class ExplainedRow(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class MachineSummary:
-    """A machine of a model.
+    """Summary of one machine of a model.
 
     Attributes
     ----------
     label : str
-        What it decides: positive for the first.
+        Classes that the machine separates, the positive one first; or "prediction".
     is_additive : bool
-        Whether it is a sum over features; if not, `interactions` names what else there is.
+        Whether the machine is a sum over features.
+    interactions : list of str
+        Terms that depend on several features.
     importances : dict
-        The share of each feature, the largest first.
+        Importance of each feature, the largest first.
     importance_method, contribution_method : str
-        How these and the contributions were found.
-    features : list of FeaturePicture
-        The most important features.
+        Methods of the importances and of the contributions.
+    features : list of FeaturePlot
+        Plots of the most important features.
     rows : list of ExplainedRow
-        The chosen rows.
+        Explained rows.
     """
 
     label: str
@@ -67,39 +69,43 @@ class MachineSummary:
     importances: dict[str, float]
     importance_method: str
     contribution_method: str
-    features: list[FeaturePicture]
+    features: list[FeaturePlot]
     rows: list[ExplainedRow]
 
 
 def machine_labels(model: Any) -> list[str]:
-    """Return what the machines of a model decide."""
-    return as_model(model).labels
+    """Return the labels of the machines of a model."""
+    return as_fitted_model(model).labels
 
 
 def n_background(n_columns: int, n_machines: int) -> int:
-    """Return against how many rows interactions are told, so that it takes seconds."""
+    """Return the number of background rows for interactions that takes seconds."""
     affordable = np.sqrt(EVALUATIONS / (2.0 * n_columns * n_machines))
     return int(np.clip(affordable, 4, 40))
 
 
 def machine_summaries(
-    model: Any, background: Sample, asked: Sample, outcomes: Outcomes, rows: IntArray
+    model: Any, background: RowSample, scored: RowSample, predictions: Predictions, rows: IntArray
 ) -> list[MachineSummary]:
-    """Return what the machines say, at most twelve of them.
+    """Return the summaries of at most `MAX_MACHINES` machines.
 
-    Shape functions are centred on `background`, rows are places among those `asked` of.
+    Shape functions are centred on `background`; `rows` are indices into `scored`.
     """
-    n_machines = min(len(machine_labels(model)), MOST_MACHINES)
-    chosen = rows_at(asked.X, rows)
+    n_machines = min(len(machine_labels(model)), MAX_MACHINES)
+    explained = rows_at(scored.X, rows)
     return [
-        _machine_summary(model, k, n_machines, background, chosen, _said(asked, outcomes, rows))
+        _machine_summary(
+            model, k, n_machines, background, explained, _targets(scored, predictions, rows)
+        )
         for k in range(n_machines)
     ]
 
 
-def _said(asked: Sample, outcomes: Outcomes, rows: IntArray) -> list[tuple[int, str, str]]:
+def _targets(
+    scored: RowSample, predictions: Predictions, rows: IntArray
+) -> list[tuple[int, str, str]]:
     return [
-        (int(asked.places[row]), _text(outcomes.y[row]), _text(outcomes.predicted[row]))
+        (int(scored.indices[row]), _text(predictions.y[row]), _text(predictions.predicted[row]))
         for row in rows
     ]
 
@@ -112,11 +118,11 @@ def _machine_summary(
     model: Any,
     machine: int,
     n_machines: int,
-    background: Sample,
-    chosen: Any,
-    said: list[tuple[int, str, str]],
+    background: RowSample,
+    rows: Any,
+    targets: list[tuple[int, str, str]],
 ) -> MachineSummary:
-    view = EnsembleView.of(model, background.X, machine)
+    view = EnsembleView.from_estimator(model, background.X, machine)
     data, n_columns = view.background, len(view.feature_names)
     assert data is not None
     n = n_background(n_columns, n_machines)
@@ -125,10 +131,10 @@ def _machine_summary(
     if not view.is_additive:
         step = max(1, len(background.y) // n)
         some = rows_at(background.X, np.arange(0, len(background.y), step)[:n])
-        view = EnsembleView.of(model, some, machine)
+        view = EnsembleView.from_estimator(model, some, machine)
         explained = view.explain(some, **settings)
     importances = view.importances(**settings)
-    explanation = view.explain(chosen, **settings)
+    explanation = view.explain(rows, **settings)
     order = sorted(importances.shares, key=lambda name: -importances.shares[name])
     return MachineSummary(
         view.label,
@@ -137,20 +143,20 @@ def _machine_summary(
         {name: importances.shares[name] for name in order},
         importances.method,
         explanation.method,
-        _pictures(view, order[: max(1, MOST_PICTURES // n_machines)], data, explained),
-        [_explained_row(model, explanation, k, each) for k, each in enumerate(said)],
+        _feature_plots(view, order[: max(1, MAX_PLOTS // n_machines)], data, explained),
+        [_explained_row(model, explanation, k, each) for k, each in enumerate(targets)],
     )
 
 
-def _pictures(
+def _feature_plots(
     view: EnsembleView, names: list[str], data: FloatArray, explained: Explanation | None
-) -> list[FeaturePicture]:
-    known, found = categories_of(view.model.fitted), []
+) -> list[FeaturePlot]:
+    known, found = column_categories(view.model.fitted), []
     for name in names:
         d = view.feature_names.index(name)
         points = None if explained is None else points_of(explained, d)
         found.append(
-            feature_picture(
+            feature_plot(
                 name,
                 view.shapes[name],
                 view.densities[name],
@@ -163,13 +169,13 @@ def _pictures(
 
 
 def _explained_row(
-    model: Any, explanation: Explanation, k: int, said: tuple[int, str, str]
+    model: Any, explanation: Explanation, k: int, targets: tuple[int, str, str]
 ) -> ExplainedRow:
-    known, mine = categories_of(model), explanation.contributions[k]
+    known, mine = column_categories(model), explanation.contributions[k]
     order = np.argsort(-np.abs(mine), kind="stable")
-    shown, others = order[:MOST_BARS], order[MOST_BARS:]
+    shown, others = order[:MAX_BARS], order[MAX_BARS:]
     return ExplainedRow(
-        *said,
+        *targets,
         float(explanation.values[k]),
         float(explanation.intercept),
         [
@@ -191,29 +197,29 @@ def _value_text(value: float, known: tuple[Any, ...] | None) -> str:
     return "missing" if np.isnan(value) else f"{value:.5g}"
 
 
-def telling_rows(outcomes: Outcomes) -> IntArray:
-    """Return rows worth a look: the surest, the closest call and the worst errors.
+def notable_rows(predictions: Predictions) -> IntArray:
+    """Return the indices of notable rows: the most confident, the closest and the worst errors.
 
-    Of numbers the smallest, middle and largest predictions, and the largest residuals.
+    For a regressor the smallest, median and largest predictions, and the largest residuals.
     """
-    margins = outcomes.margins
-    if outcomes.classes is None:
-        order = np.argsort(outcomes.predicted, kind="stable")
-        residuals = np.argsort(-np.abs(outcomes.y - outcomes.predicted), kind="stable")
+    margins = predictions.margins
+    if predictions.classes is None:
+        order = np.argsort(predictions.predicted, kind="stable")
+        residuals = np.argsort(-np.abs(predictions.y - predictions.predicted), kind="stable")
         found = [order[0], order[len(order) // 2], order[-1], *residuals[:2]]
     elif margins is None:
-        found = list(range(min(len(outcomes.y), 4)))
+        found = list(range(min(len(predictions.y), 4)))
     else:
         found = [
-            np.flatnonzero(outcomes.y == each)[margins[outcomes.y == each].argmax()]
-            for each in np.unique(outcomes.y)[:4]
+            np.flatnonzero(predictions.y == each)[margins[predictions.y == each].argmax()]
+            for each in np.unique(predictions.y)[:4]
         ]
         found += [np.abs(margins).argmin(), *np.argsort(margins, kind="stable")[:2]]
     return np.array(list(dict.fromkeys(map(int, found))), dtype=np.intp)
 
 
 def mean_importances(machines: list[MachineSummary]) -> dict[str, float]:
-    """Return the mean share of each feature over machines, the largest first."""
+    """Return the mean importance of each feature over machines, the largest first."""
     names = list(machines[0].importances)
     shares: FloatArray = np.array([[each.importances[name] for name in names] for each in machines])
     means = dict(zip(names, shares.mean(axis=0).tolist(), strict=True))

@@ -1,11 +1,11 @@
-r"""Functions of one column: how an additive ensemble votes, and what its votes add up to.
+r"""Functions of one column: stump densities, and the shape functions that they integrate to.
 
-Stumps with thresholds in an interval of measure m that have the density S vote together
+Stumps with thresholds in an interval of measure m and density S add up to
 
 .. math:: S\, m\, \hat s(v), \qquad \hat s \text{ rising from } -1 \text{ to } 1
 
-across the interval, both polarities taken together. The sum over all intervals is the shape
-function, whose slope is 2S by the measure.
+across the interval, both polarities together. The sum over all intervals is the shape function;
+its slope with respect to the measure is 2S.
 """
 
 from collections.abc import Sequence
@@ -17,28 +17,28 @@ import numpy as np
 from kernsemble._typing import FloatArray
 from kernsemble._value import Value
 
-NEAR = 1e-9  # what differs by less, relatively, is the same category of numbers
+NEAR = 1e-9  # relative difference below which two numbers are the same category
 
 
 @dataclass(frozen=True, eq=False)
 class StumpDensity(Value):
-    r"""The weights of the stumps of one column, as a step function of the threshold.
+    r"""Weights of the stumps of one column, as a step function of the threshold.
 
     .. math:: S(a) = \sum_{i: x_i > a} \beta_i - \tfrac12 \sum_i \beta_i
 
     The stump :math:`q\,\mathrm{sign}(x - a)` has the weight :math:`\tfrac12 q S(a)\,da`, where da
-    is the measure of thresholds. The second sum is zero for machines with a bias. Finitely many
-    thresholds are intervals of no width.
+    is the measure of thresholds. The second sum is zero for machines with a bias. Single
+    thresholds are intervals of width zero.
 
     Attributes
     ----------
     lower, upper : arrays of shape (m,)
-        Between which thresholds the density is constant, in the unit of the column, in order.
-        Infinite for thresholds beyond all values that rows can have.
+        Intervals of thresholds in which the density is constant, in the units of the column and
+        in order. Infinite for thresholds beyond all values that rows can have.
     measure : array of shape (m,)
-        The measure of the thresholds between them.
+        Measure of the thresholds in each interval.
     density : array of shape (m,)
-        S there.
+        Density S in each interval.
     """
 
     lower: FloatArray
@@ -47,31 +47,31 @@ class StumpDensity(Value):
     density: FloatArray
 
     @classmethod
-    def of(
+    def from_intervals(
         cls, lower: FloatArray, upper: FloatArray, measure: FloatArray, density: FloatArray
     ) -> Self:
-        """Return the density without the intervals that hold no thresholds."""
+        """Return the density on intervals, without those of measure zero."""
         kept = measure > 0.0
         return cls(lower[kept], upper[kept], measure[kept], density[kept])
 
     @property
     def weight(self) -> FloatArray:
-        """The weight of all stumps of an interval together, which vote as their average does."""
+        """Total weight of the stumps of each interval."""
         return self.density * self.measure
 
     @property
     def squared_norm(self) -> float:
-        r"""The part :math:`2 \int S^2` of :math:`\|w\|^2`."""
+        r"""Contribution :math:`2 \int S^2` to :math:`\|w\|^2`."""
         return 2.0 * float(self.density**2 @ self.measure)
 
     def __call__(self, thresholds: FloatArray) -> FloatArray:
-        """Return the density at thresholds, zero where there are none."""
+        """Return the density at thresholds, zero outside of the intervals."""
         at = np.asarray(thresholds, dtype=np.float64)[..., np.newaxis]
         within = (self.lower <= at) & (at < self.upper)
         return (within * self.density).sum(axis=-1)
 
     def shape(self) -> "Shape":
-        """Return the function that all stumps add up to."""
+        """Return the shape function, the sum of all stumps."""
         weight, is_point = self.weight, self.lower == self.upper
         lowest = 2.0 * weight[self.lower == -np.inf].sum() - weight.sum()
         knots = np.unique(np.concatenate([self.lower, self.upper]))
@@ -91,7 +91,7 @@ class StumpDensity(Value):
 
 
 def average_vote(values: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray:
-    """Return the mean vote at values of upward stumps with thresholds between two numbers."""
+    """Return the mean vote of upward stumps with thresholds between `lower` and `upper`."""
     with np.errstate(invalid="ignore", divide="ignore"):
         share = np.clip((values - lower) / (upper - lower), 0.0, 1.0)
         share = np.where(lower == upper, values > lower, share)
@@ -105,54 +105,54 @@ def _total_below(
     return totals[np.searchsorted(places, knots, side=side)]
 
 
-def _nothing() -> FloatArray:
+def _empty() -> FloatArray:
     return np.empty(0)
 
 
 @dataclass(frozen=True, eq=False)
 class Shape(Value):
-    """What an additive machine says of one column: straight between knots, with jumps at them.
+    """The shape function of one column: linear between knots, with jumps at knots.
 
     Attributes
     ----------
     knots : array of shape (k,)
-        Where the function bends or jumps, in the unit of the column, increasing.
+        Positions of bends and jumps, in the units of the column, increasing.
     left, right : arrays of shape (k,)
-        Its value at each knot, and just above it.
+        Values at each knot, and just above it.
     slopes : tuple of two floats
-        Its slopes below the first and above the last knot.
+        Slopes below the first and above the last knot.
     atoms, heights : arrays of shape (c,)
-        Categories, increasing numbers, and what each adds.
+        Categories, as increasing numbers, and the value of each.
     other : float
-        What any other category adds, and of a column without categories every value.
+        Value of any other category; of every value if the column has no categories.
     missing : float
-        The value where the number is missing; NaN where the machine takes none.
+        Value where the number is missing; NaN if the machine does not support missing values.
     labels : tuple or None
-        What the categories are called, if they are not numbers.
+        Names of the categories, if they are not numbers.
     """
 
-    knots: FloatArray = field(default_factory=_nothing)
-    left: FloatArray = field(default_factory=_nothing)
-    right: FloatArray = field(default_factory=_nothing)
+    knots: FloatArray = field(default_factory=_empty)
+    left: FloatArray = field(default_factory=_empty)
+    right: FloatArray = field(default_factory=_empty)
     slopes: tuple[float, float] = (0.0, 0.0)
-    atoms: FloatArray = field(default_factory=_nothing)
-    heights: FloatArray = field(default_factory=_nothing)
+    atoms: FloatArray = field(default_factory=_empty)
+    heights: FloatArray = field(default_factory=_empty)
     other: float = 0.0
     missing: float = np.nan
     labels: tuple[Any, ...] | None = None
 
     @property
     def is_category(self) -> bool:
-        """Whether the column has categories only."""
+        """Whether the column holds categories."""
         return len(self.knots) == 0 and len(self.atoms) > 0
 
     def __call__(self, values: FloatArray) -> FloatArray:
-        """Return the function at values of the column, categories as their places."""
+        """Return the function at values of the column, categories as codes."""
         values = np.asarray(values, dtype=np.float64)
-        found = self._between_knots(values, "left") + self._of_categories(values)
+        found = self._piecewise_linear(values, "left") + self._category_values(values)
         return np.where(np.isnan(values), self.missing, found)
 
-    def _between_knots(self, values: FloatArray, side: Any) -> FloatArray:
+    def _piecewise_linear(self, values: FloatArray, side: Any) -> FloatArray:
         """Return the limit of the function from a side, without categories."""
         if len(self.knots) == 0:
             return np.zeros(np.shape(values))
@@ -166,7 +166,7 @@ class Shape(Value):
         found = np.where(place == 0, self.left[0] + self.slopes[0] * low, found)
         return np.where(place > last, self.right[-1] + self.slopes[1] * high, found)
 
-    def _of_categories(self, values: FloatArray) -> FloatArray:
+    def _category_values(self, values: FloatArray) -> FloatArray:
         if len(self.atoms) == 0:
             return np.full(np.shape(values), self.other)
         middles = 0.5 * self.atoms[1:] + 0.5 * self.atoms[:-1]
@@ -176,7 +176,7 @@ class Shape(Value):
         return np.where(is_known, self.heights[nearest], self.other)
 
     def shifted(self, by: float) -> Self:
-        """Return the function plus a number."""
+        """Return the function plus a constant."""
         if len(self.knots) > 0:
             moved = replace(self, left=self.left + by, right=self.right + by)
         else:
@@ -193,11 +193,11 @@ class Shape(Value):
         labels = [each.labels for each in shapes if each.labels is not None]
         return cls(
             knots,
-            np.sum([each._between_knots(knots, "left") for each in shapes], axis=0),
-            np.sum([each._between_knots(knots, "right") for each in shapes], axis=0),
+            np.sum([each._piecewise_linear(knots, "left") for each in shapes], axis=0),
+            np.sum([each._piecewise_linear(knots, "right") for each in shapes], axis=0),
             (sum(each.slopes[0] for each in shapes), sum(each.slopes[1] for each in shapes)),
             atoms,
-            np.sum([each._of_categories(atoms) for each in shapes], axis=0),
+            np.sum([each._category_values(atoms) for each in shapes], axis=0),
             sum(each.other for each in shapes),
             sum(each.missing for each in shapes),
             labels[0] if labels else None,
@@ -207,6 +207,6 @@ class Shape(Value):
         """Return knots and values, or categories and values, as columns of a table."""
         if self.is_category:
             names = self.atoms.tolist() if self.labels is None else self.labels
-            told = ["missing" if name is None else name for name in names]
-            return {"category": told, "value": self.heights}
+            shown = ["missing" if name is None else name for name in names]
+            return {"category": shown, "value": self.heights}
         return {"knot": self.knots, "value": self.left, "value_above": self.right}

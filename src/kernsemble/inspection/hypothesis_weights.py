@@ -1,4 +1,4 @@
-"""The hypotheses of boosted ensembles, with their weights."""
+"""Hypotheses of boosted ensembles and their weights."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -6,23 +6,23 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kernsemble._typing import FloatArray
-from kernsemble.inspection.frames import as_frame
+from kernsemble.inspection.dataframes import as_frame
 from kernsemble.learners import C45Tree, DecisionStump, RCDPerceptron
 
-TERMS_SHOWN = 3  # of a perceptron
+TERMS_SHOWN = 3  # number of terms of a perceptron that are printed
 
 
 class HypothesisWeights(NamedTuple):
-    """Different hypotheses that have weight, the largest first.
+    """Distinct hypotheses with nonzero weight, the largest weight first.
 
     Attributes
     ----------
     texts : list of str
-        What each says.
+        Description of each hypothesis.
     weights : array of shape (T,)
-        The weight of each, those of equal hypotheses added up.
+        Weight of each hypothesis; the weights of equal hypotheses are added.
     estimators : list of classifiers
-        The hypotheses.
+        Hypotheses.
     """
 
     texts: list[str]
@@ -30,36 +30,36 @@ class HypothesisWeights(NamedTuple):
     estimators: list[Any]
 
     def to_frame(self) -> Any:
-        """Return a DataFrame with a row for each hypothesis."""
+        """Return a DataFrame with one row per hypothesis."""
         return as_frame({"hypothesis": self.texts, "weight": self.weights})
 
 
 def hypothesis_weights(ensemble: Any, names: Sequence[str]) -> HypothesisWeights:
-    """Return the hypotheses of a fitted ensemble."""
+    """Return the hypotheses of a fitted boosted ensemble."""
     totals: dict[Any, float] = {}
     first: dict[Any, tuple[str, Any]] = {}
-    for place, (estimator, weight) in enumerate(
+    for index, (estimator, weight) in enumerate(
         zip(ensemble.estimators_, ensemble.estimator_weights_.tolist(), strict=True)
     ):
         if weight == 0.0:
             continue
-        key = _key(estimator, place)
+        key = _key(estimator, index)
         totals[key] = totals.get(key, 0.0) + weight
         first.setdefault(key, (_text(estimator, names), estimator))
     weights = np.array(list(totals.values()))
     order = np.argsort(-weights, kind="stable")
     found = list(first.values())
     return HypothesisWeights(
-        [found[place][0] for place in order], weights[order], [found[place][1] for place in order]
+        [found[index][0] for index in order], weights[order], [found[index][1] for index in order]
     )
 
 
-def _key(estimator: Any, place: int) -> Any:
-    """Return what equal hypotheses have in common; others are told apart by their place."""
+def _key(estimator: Any, index: int) -> Any:
+    """Return a key that equal stumps share; other hypotheses are identified by their index."""
     if isinstance(estimator, DecisionStump):
         sides = str(estimator.below_), str(estimator.above_)
         return estimator.feature_, estimator.threshold_, *sides
-    return place
+    return index
 
 
 def _text(estimator: Any, names: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""What a machine makes of one feature, in few enough points to be drawn."""
+"""Data of the plots of one feature: shape function, stump density, contributions, histogram."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -7,37 +7,37 @@ import numpy as np
 
 from kernsemble._typing import FloatArray
 from kernsemble.inspection import Explanation, Shape, StumpDensity
-from kernsemble.report.data import category_name
+from kernsemble.report.data_summary import category_name
 
-MOST_KNOTS = 120
-MOST_CATEGORIES = 30
-N_BINS = 30
+MAX_KNOTS = 120  # maximum number of points of a shape function or steps of a density
+MAX_CATEGORIES = 30  # maximum number of categories plotted
+N_BINS = 30  # maximum number of histogram bins
 
 
 @dataclass(frozen=True, eq=False)
-class FeaturePicture:
-    """A feature of a machine.
+class FeaturePlot:
+    """The plots of one feature of a machine.
 
     Attributes
     ----------
     name : str
-        The feature.
+        Name of the feature.
     categories : list of str or None
-        The categories that are drawn, the most frequent first; None for numbers.
+        Categories plotted, the most frequent first; None for numbers.
     x, shape : lists of float
-        Points of the shape function: values of the feature, or places of `categories`, and what
-        the machine adds there. A jump is two points with equal x. Empty if the machine has no
-        function of this feature alone.
+        Points of the shape function: values of the feature, or indices into `categories`, and the
+        contribution there. A jump is two points with equal x. Empty if no term of the machine
+        depends on this feature alone.
     missing : float or None
-        What the machine adds where the number is missing, if it is anywhere.
+        Contribution of a missing number, if the data have any.
     densities : list of pairs of lists
-        Steps (x, density of stumps), one for each kernel of stumps.
+        Steps (x, stump density), one pair per stump kernel.
     thresholds : list of pairs of lists
         Single thresholds and the weights of their stumps.
     points_x, points_y : lists of float
-        Values of drawn rows and contributions to them, of machines with interactions.
+        Values and contributions of explained rows, for machines with interactions.
     edges, counts : lists
-        A histogram of the data; for categories only the counts.
+        Histogram of the data; for categories only the counts.
     """
 
     name: str
@@ -53,28 +53,28 @@ class FeaturePicture:
     counts: list[int] = field(default_factory=list)
 
 
-def feature_picture(
+def feature_plot(
     name: str,
     shape: Shape,
     densities: list[StumpDensity],
     values: FloatArray,
     known: tuple[Any, ...] | None,
     points: tuple[FloatArray, FloatArray] | None,
-) -> FeaturePicture:
-    """Return what there is to draw of a feature.
+) -> FeaturePlot:
+    """Return the plots of a feature.
 
-    `values` are those of the data, `known` its categories, `points` values and contributions of
-    rows that interactions were told of, if there are any.
+    `values` are the data, `known` the categories of the column, and `points` the values and
+    contributions of explained rows, for machines with interactions.
     """
     is_drawn = points is None or len(shape.knots) > 0 or len(shape.atoms) > 0
     if known is not None:
-        return _of_categories(name, shape, values, known, points, is_drawn)
+        return _categorical_plot(name, shape, values, known, points, is_drawn)
     present = values[np.isfinite(values)]
     x, heights = shape_points(shape, present) if is_drawn else ([], [])
     has_missing = is_drawn and len(present) < len(values) and np.isfinite(shape.missing)
     edges, counts = histogram(present)
-    at, contributions = ([], []) if points is None else _finite(*points)
-    return FeaturePicture(
+    x_points, contributions = ([], []) if points is None else _finite(*points)
+    return FeaturePlot(
         name,
         None,
         x,
@@ -82,7 +82,7 @@ def feature_picture(
         float(shape.missing) if has_missing else None,
         [density_steps(each) for each in densities if (each.upper > each.lower).any()],
         [_heaviest(each) for each in densities if (each.upper == each.lower).any()],
-        at,
+        x_points,
         contributions,
         edges,
         counts,
@@ -90,7 +90,7 @@ def feature_picture(
 
 
 def histogram(present: FloatArray) -> tuple[list[float], list[int]]:
-    """Return edges and counts: a bin for each of few values, or bins of equal width."""
+    """Return edges and counts: one bin per value if there are few, else bins of equal width."""
     values = np.unique(present)
     if len(values) == 0:
         return [], []
@@ -104,7 +104,7 @@ def histogram(present: FloatArray) -> tuple[list[float], list[int]]:
 
 
 def shape_points(shape: Shape, present: FloatArray) -> tuple[list[float], list[float]]:
-    """Return points of a shape function across the data, at most some of its knots."""
+    """Return points of a shape function over the range of the data, at most `MAX_KNOTS` knots."""
     bends = np.union1d(shape.knots, shape.atoms)
     low, high = (present.min(), present.max()) if len(present) else (0.0, 1.0)
     bends = _thinned(bends[(bends > low) & (bends < high)])
@@ -119,16 +119,16 @@ def shape_points(shape: Shape, present: FloatArray) -> tuple[list[float], list[f
 
 
 def density_steps(density: StumpDensity) -> tuple[list[float], list[float]]:
-    """Return a density as points of steps; neighbouring intervals are averaged if they are many.
+    """Return the points of a density as a step function, at most `MAX_KNOTS` steps.
 
-    The weight between the ends of a step stays what it is.
+    Neighbouring intervals are merged so that the weight of each step is preserved.
     """
     wide = (density.upper > density.lower) & np.isfinite(density.lower) & np.isfinite(density.upper)
     lower, upper = density.lower[wide], density.upper[wide]
     measure, weight = density.measure[wide], density.weight[wide]
     if len(lower) == 0:
         return [], []
-    starts = np.unique(np.linspace(0, len(lower), min(len(lower), MOST_KNOTS) + 1).astype(int))
+    starts = np.unique(np.linspace(0, len(lower), min(len(lower), MAX_KNOTS) + 1).astype(int))
     first, last = starts[:-1], starts[1:] - 1
     height = np.add.reduceat(weight, first) / np.add.reduceat(measure, first)
     x = np.column_stack([lower[first], upper[last]]).ravel()
@@ -136,29 +136,31 @@ def density_steps(density: StumpDensity) -> tuple[list[float], list[float]]:
 
 
 def _heaviest(density: StumpDensity) -> tuple[list[float], list[float]]:
-    """Return the single thresholds with the largest weights, in order."""
+    """Return the thresholds with the largest weights, in increasing order."""
     single = np.flatnonzero((density.upper == density.lower) & np.isfinite(density.lower))
     order = np.argsort(-np.abs(density.weight[single]), kind="stable")
-    kept = np.sort(single[order[:MOST_KNOTS]])
+    kept = np.sort(single[order[:MAX_KNOTS]])
     return density.lower[kept].tolist(), density.weight[kept].tolist()
 
 
-def _of_categories(
+def _categorical_plot(
     name: str,
     shape: Shape,
     values: FloatArray,
     known: tuple[Any, ...],
     points: tuple[FloatArray, FloatArray] | None,
     is_drawn: bool,
-) -> FeaturePicture:
-    counts = np.array([(values == place).sum() for place in range(len(known))])
-    drawn = np.argsort(-counts, kind="stable")[:MOST_CATEGORIES]
-    at, contributions = ([], []) if points is None else _finite(*points)
-    rank = {float(place): k for k, place in enumerate(drawn)}
-    pairs = [(float(rank[v]), phi) for v, phi in zip(at, contributions, strict=True) if v in rank]
-    return FeaturePicture(
+) -> FeaturePlot:
+    counts = np.array([(values == code).sum() for code in range(len(known))])
+    drawn = np.argsort(-counts, kind="stable")[:MAX_CATEGORIES]
+    x_points, contributions = ([], []) if points is None else _finite(*points)
+    rank = {float(code): k for k, code in enumerate(drawn)}
+    pairs = [
+        (float(rank[v]), phi) for v, phi in zip(x_points, contributions, strict=True) if v in rank
+    ]
+    return FeaturePlot(
         name,
-        [category_name(known, place) for place in drawn],
+        [category_name(known, code) for code in drawn],
         list(map(float, range(len(drawn)))) if is_drawn else [],
         shape(drawn.astype(np.float64)).tolist() if is_drawn else [],
         None,
@@ -169,7 +171,7 @@ def _of_categories(
 
 
 def points_of(explanation: Explanation, d: int) -> tuple[FloatArray, FloatArray]:
-    """Return the values of a feature at explained rows, and what it contributes to them."""
+    """Return the values of a feature in explained rows, and its contributions to them."""
     return explanation.rows[:, d], explanation.contributions[:, d]
 
 
@@ -179,6 +181,6 @@ def _finite(x: FloatArray, y: FloatArray) -> tuple[list[float], list[float]]:
 
 
 def _thinned(x: FloatArray) -> FloatArray:
-    if len(x) <= MOST_KNOTS:
+    if len(x) <= MAX_KNOTS:
         return x
-    return x[np.unique(np.linspace(0, len(x) - 1, MOST_KNOTS).astype(int))]
+    return x[np.unique(np.linspace(0, len(x) - 1, MAX_KNOTS).astype(int))]

@@ -1,33 +1,34 @@
-"""What a model says of rows whose targets are known."""
+"""Predictions of a model on rows with known targets."""
 
 from dataclasses import dataclass
 from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import is_classifier
 from sklearn.metrics import confusion_matrix
 
-from kernsemble._typing import Array, FloatArray
+from kernsemble._typing import Array, FloatArray, IntArray
 
 Where: TypeAlias = Literal["test rows", "training rows"]
 
 
 @dataclass(frozen=True, eq=False)
-class Outcomes:
-    """What a model said of rows.
+class Predictions:
+    """Predictions of a model on rows with known targets.
 
     Attributes
     ----------
     where : {"test rows", "training rows"}
-        Which rows they are.
+        Kind of rows.
     y, predicted : arrays of shape (n,)
-        What is true, and what was said.
+        True and predicted targets.
     classes : array or None
-        The classes that the model knows, None if it tells numbers.
+        Classes of the model, None for a regressor.
     values : array of shape (n, n_classes) or None
-        Decision values, the larger the likelier the class; None if there are none by class.
+        Decision values, larger for more likely classes; None if there are none per class.
     probabilities : array of shape (n, n_classes) or None
-        Probabilities, if the model tells any.
+        Probabilities, None if the model does not support `predict_proba`.
     """
 
     where: Where
@@ -38,19 +39,14 @@ class Outcomes:
     probabilities: FloatArray | None = None
 
     @classmethod
-    def of(cls, model: Any, X: Any, y: Array, where: Where) -> Self:
-        """Ask a model."""
+    def from_estimator(cls, model: Any, X: Any, y: Array, where: Where) -> Self:
+        """Return the predictions of a fitted model."""
         predicted = model.predict(X)
         if not is_classifier(model):
             y = np.asarray(y, dtype=np.float64)
             return cls(where, y, np.asarray(predicted, dtype=np.float64))
         classes = model.classes_
-        unknown = np.setdiff1d(y, classes)
-        if len(unknown) > 0:
-            raise ValueError(
-                f"the {where} hold the class {unknown.tolist()[0]!r}, and the model knows only "
-                f"{classes.tolist()}: leave such rows out, or fit again"
-            )
+        class_codes(y, classes, f"y of the {where}")
         probabilities = model.predict_proba(X) if hasattr(model, "predict_proba") else None
         values = probabilities if len(classes) > 2 else None
         if values is None and getattr(model, "decision_function_shape", "ovr") != "ovo":
@@ -60,12 +56,12 @@ class Outcomes:
 
     @property
     def has_every_class(self) -> bool:
-        """Whether there is a row of each class."""
+        """Whether every class has a row."""
         return self.classes is not None and len(np.unique(self.y)) == len(self.classes)
 
     @property
     def margins(self) -> FloatArray | None:
-        """How far the true class is ahead of the others, None if that is not known."""
+        """Decision value of the true class minus the largest other one; None without values."""
         if self.classes is None or self.values is None:
             return None
         codes, rows = np.searchsorted(self.classes, self.y), np.arange(len(self.y))
@@ -74,5 +70,23 @@ class Outcomes:
         return self.values[rows, codes] - others.max(axis=1)
 
     def confusion(self) -> list[list[int]]:
-        """Return how many rows of each class (rows) were said to be of each class (columns)."""
+        """Return the confusion matrix: true classes in rows, predicted classes in columns."""
         return confusion_matrix(self.y, self.predicted, labels=self.classes).tolist()
+
+
+def class_codes(y: ArrayLike, classes: Array, name: str = "y") -> IntArray:
+    """Return the index of each label among the sorted classes of a model.
+
+    Raises
+    ------
+    ValueError
+        If a label is not one of the classes.
+    """
+    labels = np.asarray(y)
+    unknown = np.setdiff1d(labels, classes)
+    if len(unknown) > 0:
+        raise ValueError(
+            f"{name} contains the class {unknown.tolist()[0]!r}, and the model was fitted to the "
+            f"classes {classes.tolist()}: leave such rows out, or fit the model again"
+        )
+    return np.searchsorted(classes, labels)

@@ -1,0 +1,90 @@
+"""A machine as a sum of functions of one column and functions of several columns."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from kernsemble._typing import FloatArray, IntArray
+from kernsemble.inspection.shape_functions import Shape, StumpDensity
+
+
+class AdditiveTerm(NamedTuple):
+    """A function of one column."""
+
+    column: int
+    shape: Shape
+    density: StumpDensity | None  # None if the function is not a sum of stumps
+    size: float  # contribution to the norm of the machine
+    training_mean: float | None = None  # mean of the function over the training rows, if stored
+
+    def mean(self, rows: FloatArray | None) -> float:
+        """Return the mean over rows, without rows the training mean, or 0 if that is not stored."""
+        if rows is not None:
+            return float(self.shape(rows[:, self.column]).mean())
+        return 0.0 if self.training_mean is None else self.training_mean
+
+
+class ProductForm(NamedTuple):
+    r"""A function :math:`\sum_i c_i \prod_d \exp(-\gamma |u_d(x) - u_{id}|^p)`."""
+
+    embed: Callable[[FloatArray], FloatArray]  # rows -> u, of shape (n, m)
+    known: FloatArray  # u of the support vectors, of shape (s, m)
+    coefficients: FloatArray
+    rate: float
+    power: int
+
+
+@dataclass(frozen=True, eq=False)
+class Interaction:
+    """A function of several columns together.
+
+    Attributes
+    ----------
+    name : str
+        Description, such as the kernel.
+    columns : array
+        Columns that the function depends on.
+    values : callable
+        The function of rows.
+    squared_norm : callable
+        Contribution to the squared norm of the machine; NaN if there is no norm.
+    product : ProductForm or None
+        Factors of the function, if it is a sum of products over columns.
+    """
+
+    name: str
+    columns: IntArray
+    values: Callable[[FloatArray], FloatArray]
+    squared_norm: Callable[[], float]
+    product: ProductForm | None = None
+
+
+class Decomposition(NamedTuple):
+    r"""A machine :math:`f(x) = b + \sum_k g_k(x_{d(k)}) + \sum_j h_j(x)`."""
+
+    intercept: float
+    additive: list[AdditiveTerm]
+    interactions: list[Interaction]
+    constant_norm: float = 0.0  # squared norm of hypotheses that vote alike on every row
+
+    @property
+    def squared_norm(self) -> float:
+        r"""The squared norm :math:`\|w\|^2` of the machine."""
+        sizes = [term.size for term in self.additive]
+        return float(
+            self.constant_norm + sum(sizes) + sum(each.squared_norm() for each in self.interactions)
+        )
+
+    def sizes(self, n_columns: int) -> FloatArray:
+        """Return the total size of the additive terms of each column."""
+        sizes = np.zeros(n_columns)
+        for term in self.additive:
+            sizes[term.column] += term.size
+        return sizes
+
+
+def no_norm() -> float:
+    """Return NaN, the norm of a function without one."""
+    return np.nan

@@ -1,0 +1,395 @@
+"""The ensemble of a fitted model: weights, shape functions, importances, contributions."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from kernsemble._arguments import check_count
+from kernsemble._typing import FloatArray
+from kernsemble.inspection.averaged_stumps import AveragedStumps
+from kernsemble.inspection.dataframes import concatenated
+from kernsemble.inspection.decomposition import Decomposition
+from kernsemble.inspection.explanation import (
+    Explanation,
+    Method,
+    interaction_contributions,
+    joined,
+)
+from kernsemble.inspection.feature_importance import Importances
+from kernsemble.inspection.fitted_models import (
+    FittedModel,
+    SupportVectorModel,
+    VotingModel,
+    as_fitted_model,
+)
+from kernsemble.inspection.hypothesis_weights import HypothesisWeights, hypothesis_weights
+from kernsemble.inspection.margins import Margins
+from kernsemble.inspection.perceptron_density import (
+    PerceptronDensity,
+    density_along,
+    density_of_sampled_direction,
+)
+from kernsemble.inspection.shape_functions import Shape, StumpDensity
+
+ROWS_FOR_IMPORTANCE = 100  # maximum number of rows that importances are averaged over
+
+
+@dataclass(frozen=True, eq=False)
+class EnsembleView:
+    r"""The ensemble view of one machine of a fitted model.
+
+    .. math:: f(x) = b + \textstyle\sum_d g_d(x_d), \qquad
+              g_d(v) = \int S_d(a)\, \mathrm{sign}(v - a)\, da + \text{const}
+
+    for machines of stumps and categories, which are sums over features. For other kernels the
+    contributions of features are Shapley values. Use `from_estimator` for one machine and `each`
+    for all machines of a model. All numbers are in the user's units, whatever the scaling.
+
+    Attributes
+    ----------
+    label : str
+        Classes that the machine separates, such as "yes vs no": its decision values are positive
+        for the first; "prediction" for a regressor.
+    one_for : str
+        Target of each machine of the model, such as "each pair of classes".
+    feature_names : list of str
+        Names of the features; x0, x1, … if the training rows had no names.
+    centred_on : str
+        Rows over which each shape function has mean zero.
+    background : array or None
+        These rows as the machine sees them; None if the model does not store them.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from kernsemble.inspection import EnsembleView
+    >>> from kernsemble.svm import InfiniteEnsembleClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> model = InfiniteEnsembleClassifier().fit(X, y)
+    >>> view = EnsembleView.from_estimator(model, X)
+    >>> view.importances().to_frame().head(3).round(3)
+                   share
+    worst texture  0.116
+    mean texture   0.077
+    worst radius   0.064
+    >>> explanation = view.explain(X.head(1))
+    >>> explanation.method
+    'exact, additive'
+    >>> together = explanation.intercept + explanation.contributions.sum()
+    >>> bool(abs(together - explanation.values[0]) < 1e-9)
+    True
+    """
+
+    model: FittedModel
+    machine: int
+    decomposition: Decomposition
+    background: FloatArray | None
+    centred_on: str
+
+    @classmethod
+    def from_estimator(
+        cls, model: Any, X: ArrayLike | None = None, machine: int | str | None = None
+    ) -> Self:
+        """Return the view of one machine of a fitted model.
+
+        Parameters
+        ----------
+        model : fitted estimator
+            Model of `kernsemble.svm` or `kernsemble.boosting`.
+        X : array-like or DataFrame of shape (n, n_features), optional
+            Background rows: shape functions are centred on them, and contributions are relative
+            to them. Best the training rows. By default the training rows that the model stores;
+            boosted ensembles store none.
+        machine : int or str, optional
+            Index or label of the machine, required if there are several.
+
+        Returns
+        -------
+        EnsembleView
+        """
+        fitted = as_fitted_model(model)
+        return cls._from_machine(fitted, X, fitted.machine_index(machine))
+
+    of = from_estimator  # short name
+
+    @classmethod
+    def each(cls, model: Any, X: ArrayLike | None = None) -> dict[str, Self]:
+        """Return the views of all machines of a fitted model, by label."""
+        fitted = as_fitted_model(model)
+        return {label: cls._from_machine(fitted, X, k) for k, label in enumerate(fitted.labels)}
+
+    @classmethod
+    def _from_machine(cls, model: FittedModel, X: ArrayLike | None, machine: int) -> Self:
+        decomposition = model.decompose(machine)
+        if X is not None:
+            return cls(model, machine, decomposition, model.encode(X), "the rows given")
+        stored, name = model.training_rows
+        rows = None if stored is None or stored.shape[0] == 0 else model.dense(stored)
+        return cls(model, machine, decomposition, rows, name)
+
+    @property
+    def label(self) -> str:
+        """Label of the machine: the classes that it separates, or "prediction"."""
+        return self.model.labels[self.machine]
+
+    @property
+    def one_for(self) -> str:
+        """Target of each machine of the model, such as "each pair of classes"."""
+        return self.model.one_for
+
+    @cached_property
+    def feature_names(self) -> list[str]:
+        """Names of the features."""
+        return self.model.feature_names
+
+    def feature_name(self, feature: str | int) -> str:
+        """Return the name of a feature given by name or by index."""
+        return self.feature_names[self.model.feature_index(feature)]
+
+    def shape(self, feature: str | int) -> Shape:
+        """Return the centred shape function of a feature."""
+        return self.shapes[self.feature_name(feature)]
+
+    @property
+    def is_additive(self) -> bool:
+        """Whether the machine is a sum of functions of one feature each."""
+        return not self.decomposition.interactions
+
+    @property
+    def interactions(self) -> list[str]:
+        """Descriptions of the terms that depend on several features together."""
+        return [each.name for each in self.decomposition.interactions]
+
+    # -- functions of features
+
+    @cached_property
+    def _means(self) -> list[float]:
+        return [term.mean(self.background) for term in self.decomposition.additive]
+
+    @property
+    def intercept(self) -> float:
+        """Constant left when every shape function has mean zero; without interactions."""
+        return self.decomposition.intercept + sum(self._means)
+
+    @cached_property
+    def shapes(self) -> dict[str, Shape]:
+        """Centred shape function of each feature, without interactions."""
+        found: dict[int, list[Shape]] = {}
+        for term, mean in zip(self.decomposition.additive, self._means, strict=True):
+            found.setdefault(term.column, []).append(term.shape.shifted(-mean))
+        return {
+            name: Shape.total(found[d]) if d in found else Shape(missing=0.0)
+            for d, name in enumerate(self.feature_names)
+        }
+
+    @cached_property
+    def densities(self) -> dict[str, list[StumpDensity]]:
+        """Stump densities of each feature, one for each stump kernel on it."""
+        found: dict[str, list[StumpDensity]] = {name: [] for name in self.feature_names}
+        for term in self.decomposition.additive:
+            if term.density is not None:
+                found[self.feature_names[term.column]].append(term.density)
+        return found
+
+    def shape_frame(self) -> Any:
+        """Return a DataFrame of all shape functions, with one row per knot or category."""
+        tables = [(name, shape.table()) for name, shape in self.shapes.items()]
+        keys = ("knot", "category", "value", "value_above")
+        return concatenated(tables, keys)
+
+    def density_frame(self) -> Any:
+        """Return a DataFrame of all stump densities, with one row per interval of thresholds."""
+        keys = ("lower", "upper", "measure", "density", "weight")
+        tables = [
+            (name, {key: getattr(each, key) for key in keys})
+            for name, several in self.densities.items()
+            for each in several
+        ]
+        return concatenated(tables, keys)
+
+    def averaged_stumps(self) -> AveragedStumps:
+        """Return the machine as finitely many averaged stumps (Theorem 8)."""
+        if not self.decomposition.additive or any(
+            each.density is None for each in self.decomposition.additive
+        ):
+            raise ValueError(
+                f"the machine {self.label!r} does not consist of stumps only: averaged stumps are "
+                "available for Stump(), MiddleStump() and boosted stumps"
+            )
+        parts = [
+            (each.column, each.density) for each in self.decomposition.additive if each.density
+        ]
+        return AveragedStumps(
+            np.concatenate([np.full(len(part.lower), column) for column, part in parts]),
+            np.concatenate([part.lower for _, part in parts]),
+            np.concatenate([part.upper for _, part in parts]),
+            np.concatenate([0.5 * np.sqrt(part.measure) for _, part in parts]),
+            np.concatenate([part.weight for _, part in parts]),
+            self.decomposition.intercept,
+        )
+
+    def perceptron_density(self, direction: ArrayLike | int) -> PerceptronDensity:
+        """Return the weights of all perceptrons along one direction of the scaled features.
+
+        Parameters
+        ----------
+        direction : array-like of shape (D,) or int
+            Direction, of any length, in the columns of the perceptron kernel. For a machine on
+            tables, the index of one of its sampled directions.
+
+        Returns
+        -------
+        PerceptronDensity
+        """
+        if not isinstance(self.model, SupportVectorModel):
+            raise ValueError(f"{self.model.fitted!r} has no perceptron kernel")
+        support, is_index = self.model.support_vectors(self.machine), isinstance(direction, int)
+        if (support is None) != is_index:
+            raise ValueError(
+                f"direction = {direction!r}: for a machine on tables give the index of a sampled "
+                "direction; for a machine with solver='exact' give a vector"
+            )
+        if support is None:
+            assert isinstance(direction, int)
+            tables = self.model.fitted.tables_
+            return density_of_sampled_direction(direction, tables, self.machine)
+        return density_along(direction, self.model.kernel, support)
+
+    def hypotheses(self) -> HypothesisWeights:
+        """Return the hypotheses of a boosted ensemble, the largest weight first."""
+        if not isinstance(self.model, VotingModel):
+            raise ValueError(
+                f"{type(self.model.fitted).__name__} has infinitely many hypotheses: use "
+                "densities, averaged_stumps() or perceptron_density(direction)"
+            )
+        return hypothesis_weights(self.model.fitted, self.feature_names)
+
+    # -- features and rows
+
+    def importances(self, n_background: int = 50, **settings: Any) -> Importances:
+        r"""Return the feature importances.
+
+        The importance of a feature is its share of :math:`\|w\|^2 = 2 \sum_d \int S_d^2` for an
+        additive machine, of :math:`\sum_t |w_t|` for boosted stumps, and of the mean absolute
+        contributions to at most 100 background rows for other models. All are zero if the machine
+        is constant.
+
+        Parameters
+        ----------
+        n_background : int, default=50
+            Number of background rows for machines with interactions.
+        **settings
+            Other settings of `explain`, for machines with interactions.
+
+        Returns
+        -------
+        Importances
+        """
+        if self.is_additive:
+            sizes = self.decomposition.sizes(len(self.feature_names))
+            method = self.model.importance_method
+        else:
+            rows = _random_rows(self._known_background(), ROWS_FOR_IMPORTANCE, 0)
+            found = self._explained(rows, np.zeros(len(rows)), n_background, **settings)
+            sizes = np.abs(found.contributions).mean(axis=0)
+            method = f"share of the mean absolute contributions ({found.method})"
+        shares = sizes / (float(sizes.sum()) or 1.0)
+        return Importances(dict(zip(self.feature_names, shares.tolist(), strict=True)), method)
+
+    def explain(
+        self,
+        X: ArrayLike,
+        *,
+        method: Method = "auto",
+        n_background: int = 50,
+        n_permutations: int = 200,
+        random_state: int | None = 0,
+    ) -> Explanation:
+        """Return the contributions of the features to the decision values of rows.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n, n_features)
+            Rows to explain.
+        method : {"auto", "exact", "sampled"}, default="auto"
+            Method for interactions: exact, by the factors of a kernel or all coalitions of
+            columns; or sampled, from random orders of the columns. "auto" is exact where that is
+            cheap. Additive terms are always exact and cost a look-up.
+        n_background : int, default=50
+            Number of background rows, drawn at random, for interactions.
+        n_permutations : int, default=200
+            Minimum number of random orders of the columns; rounded up to two per background row.
+        random_state : int or None, default=0
+            Random seed for background rows and orders.
+
+        Returns
+        -------
+        Explanation
+            Contributions, and the method used.
+        """
+        values = self.model.values(X)[:, self.machine]
+        rows = self.model.encode(X)
+        return self._explained(rows, values, n_background, method, n_permutations, random_state)
+
+    def _explained(
+        self,
+        rows: FloatArray,
+        values: FloatArray,
+        n_background: int,
+        method: Method = "auto",
+        n_permutations: int = 200,
+        random_state: int | None = 0,
+    ) -> Explanation:
+        contributions = np.column_stack(
+            [shape(rows[:, d]) for d, shape in enumerate(self.shapes.values())]
+        )
+        intercept, squares = self.intercept, np.zeros_like(contributions)
+        methods = ["exact, additive"] if self.decomposition.additive or self.is_additive else []
+        if self.decomposition.interactions:
+            check_count("n_background", n_background)
+            background = _random_rows(self._known_background(), n_background, random_state)
+            rng = np.random.default_rng(random_state)
+            for each in self.decomposition.interactions:
+                found, how = interaction_contributions(
+                    each, rows, background, method, n_permutations, rng
+                )
+                contributions[:, each.columns] += found.values
+                squares[:, each.columns] += found.standard_error**2
+                intercept += found.base
+                methods.append(how)
+        return Explanation(
+            intercept,
+            contributions,
+            values,
+            rows,
+            tuple(self.feature_names),
+            joined(methods),
+            np.sqrt(squares),
+        )
+
+    def _known_background(self) -> FloatArray:
+        if self.background is None:
+            raise ValueError(
+                f"{type(self.model.fitted).__name__} stores no training rows, which contributions "
+                "need as background: give some, EnsembleView.from_estimator(model, X)"
+            )
+        return self.background
+
+    def margins(self, X: ArrayLike, y: ArrayLike) -> Margins:
+        """Return the margins of rows.
+
+        A machine for a pair of classes leaves out the rows of other classes. For a boosted ensemble
+        the margin is the vote for the class of the row minus the largest vote for another class.
+        """
+        norm, name = self.model.norm(self.decomposition)
+        return Margins(self.model.margins(X, y, self.machine), norm, name)
+
+
+def _random_rows(rows: FloatArray, n: int, random_state: int | None) -> FloatArray:
+    if len(rows) <= n:
+        return rows
+    drawn = np.random.default_rng(random_state).choice(len(rows), n, replace=False)
+    return rows[np.sort(drawn)]

@@ -1,0 +1,283 @@
+r"""Decomposition of kernel expansions :math:`f(x) = b + \sum_i \beta_i K(x_i, x)` by column.
+
+With a kernel of slices, :math:`\kappa - \sum_k |p_k(x) - p_k(x')|`, f is a sum of functions of one
+column. Their knots are the support vectors and the bends of the scaling, in the user's units.
+"""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kernsemble._typing import FloatArray, IntArray
+from kernsemble.inspection.decomposition import (
+    AdditiveTerm,
+    Decomposition,
+    Interaction,
+    ProductForm,
+)
+from kernsemble.inspection.shape_functions import Shape, StumpDensity
+from kernsemble.kernels import (
+    DecisionTree,
+    Gaussian,
+    HistogramIntersection,
+    Kernel,
+    Laplacian,
+    Linear,
+    MiddleStump,
+)
+from kernsemble.kernels.algebra import OnColumns, Scaled, terms
+from kernsemble.kernels.columns import leaves
+from kernsemble.kernels.slice_parts import Categories, Coordinates
+from kernsemble.kernels.slices import NoSlicesError, Slices, slices_of
+from kernsemble.preprocessing.scaling import FeatureScaling
+from kernsemble.svm.backends.matrix import expansion_values
+
+ROUNDING = 1e-12  # rounding error relative to the measure of a column
+
+
+class SupportVectors(NamedTuple):
+    """The support vectors of one machine, their coefficients and their scaling."""
+
+    scaling: FeatureScaling
+    rows: FloatArray
+    beta: FloatArray
+    categories: tuple[tuple[Any, ...] | None, ...]  # categories of each column
+
+    @property
+    def total(self) -> float:
+        """Sum of the coefficients, zero for machines with a bias."""
+        return float(self.beta.sum())
+
+    def scaled(self, column: int, values: FloatArray) -> FloatArray:
+        """Return scaled values of a column."""
+        return self.scaling.of_column(column).transform(values[:, np.newaxis])[:, 0]
+
+    def above(self, column: int, edges: FloatArray) -> FloatArray:
+        """Return the sum of the coefficients of the rows above each edge."""
+        values = self.rows[:, column]
+        order = np.argsort(values, kind="stable")
+        below = np.concatenate([[0.0], np.cumsum(self.beta[order])])
+        return below[-1] - below[np.searchsorted(values[order], edges, side="right")]
+
+    def edges(self, column: int, scaled_knots: FloatArray) -> FloatArray:
+        """Return the edges of the intervals in which density and scaling are constant."""
+        restored = self.scaling.restored(column, scaled_knots)
+        return np.unique(
+            np.concatenate([self.rows[:, column], self.scaling.bends(column), restored])
+        )
+
+
+class KernelTerm(NamedTuple):
+    """A term of a bound kernel that is a sum."""
+
+    kernel: Kernel  # with factor and columns
+    factor: float
+    simple: Kernel  # without factor and columns
+    columns: IntArray
+
+
+def kernel_terms(kernel: Kernel) -> list[KernelTerm]:
+    """Return the terms of a bound kernel, each split into factor, simple kernel and columns."""
+    found = []
+    for term in terms(kernel):
+        factor, simple = 1.0, term
+        while isinstance(simple, (Scaled, OnColumns)):
+            factor *= simple.factor if isinstance(simple, Scaled) else 1.0
+            simple = simple.kernel
+        found.append(KernelTerm(term, factor, simple, columns_seen(term)))
+    return found
+
+
+def decompose_expansion(kernel: Kernel, intercept: float, support: SupportVectors) -> Decomposition:
+    """Return the decomposition of an expansion of a bound kernel."""
+    if len(support.beta) == 0:
+        return Decomposition(intercept, [], [])
+    additive: list[AdditiveTerm] = []
+    interactions: list[Interaction] = []
+    constant_norm = 0.0
+    for term in kernel_terms(kernel):
+        slices = _column_slices(term.kernel)
+        if slices is not None:
+            offset, norm = _constants(slices, support.total)
+            intercept, constant_norm = intercept + offset, constant_norm + norm
+            additive += _slice_terms(slices, support)
+        elif isinstance(term.simple, HistogramIntersection):
+            found = list(_intersection_terms(term.simple, term, support))
+            intercept += sum(
+                float(each.density.weight.sum()) for each in found if each.density is not None
+            )
+            additive += found
+        elif type(term.simple) is Linear:
+            additive += _linear_terms(term, support)
+        else:
+            interactions.append(_interaction(term, support))
+    return Decomposition(intercept, additive, interactions, constant_norm)
+
+
+def columns_seen(kernel: Kernel) -> IntArray:
+    """Return the columns that a bound kernel depends on."""
+    assert kernel.n_features is not None
+    seen = [leaf.columns(kernel.n_features) for leaf in leaves(kernel)]
+    return seen[0] if len(seen) == 1 else np.unique(np.concatenate([*seen, np.empty(0, np.intp)]))
+
+
+def _column_slices(kernel: Kernel) -> Slices | None:
+    """Return the slices of a kernel if each of them is a column, else None."""
+    try:
+        slices = slices_of(kernel, n_slices=1, random_state=0)  # sampled directions are not used
+    except NoSlicesError:
+        return None
+    return slices if all(isinstance(part, Coordinates) for part in slices.ordered) else None
+
+
+def _constants(slices: Slices, total: float) -> tuple[float, float]:
+    """Return the constant of an expansion, and its contribution to the squared norm.
+
+    The votes of all hypotheses of the slices account for half their measure of the kernel's
+    constant.
+    """
+    measure = sum(
+        0.5 * part.factor * float(part.simple.hypotheses.feature_measure.sum())
+        for part in slices.ordered
+    )
+    halves = sum(
+        0.25 * part.factor * len(known)
+        for part in slices.unordered
+        for known in part.simple.hypotheses.categories
+    )
+    offset = total * (slices.constant - measure)
+    return offset, total**2 * (slices.constant - measure - halves)
+
+
+def _slice_terms(slices: Slices, support: SupportVectors) -> Iterator[AdditiveTerm]:
+    for part in slices.ordered:
+        assert isinstance(part, Coordinates)
+        is_middle = isinstance(part.simple, MiddleStump)
+        density_of = _middle_stump_density if is_middle else _stump_density
+        for k, column in enumerate(part.columns.tolist()):
+            density = density_of(part, k, column, support)
+            yield AdditiveTerm(column, density.shape(), density, density.squared_norm)
+    for categories in slices.unordered:
+        yield from _category_terms(categories, support)
+
+
+def _stump_density(part: Coordinates, k: int, column: int, support: SupportVectors) -> StumpDensity:
+    stumps, total = part.simple.hypotheses, support.total
+    edges = support.edges(column, stumps.knots[k])
+    position = part.position(k, support.scaled(column, edges))
+    first = -part.factor * float(stumps._measure_below(k, np.zeros(1))[0])
+    last = first + part.factor * float(stumps.feature_measure[k])
+    density = support.above(column, edges[:-1]) - 0.5 * total
+    return _density_with_ends(edges, position, density, (first, last), (0.5 * total, -0.5 * total))
+
+
+def _density_with_ends(
+    edges: FloatArray,
+    position: FloatArray,
+    density: FloatArray,
+    ends: tuple[float, float],
+    beyond: tuple[float, float],
+) -> StumpDensity:
+    """Return the density between edges, and beyond them where no row can be."""
+    rest = np.array([position[0] - ends[0], ends[1] - position[-1]])
+    rest[rest <= ROUNDING * (ends[1] - ends[0])] = 0.0
+    return StumpDensity.from_intervals(
+        np.concatenate([[-np.inf], edges[:-1], [np.inf]]),
+        np.concatenate([[-np.inf], edges[1:], [np.inf]]),
+        np.concatenate([rest[:1], np.diff(position), rest[1:]]),
+        np.concatenate([beyond[:1], density, beyond[1:]]),
+    )
+
+
+def _middle_stump_density(
+    part: Coordinates, k: int, column: int, support: SupportVectors
+) -> StumpDensity:
+    stumps = part.simple.hypotheses
+    scaled = stumps.thresholds[k]
+    thresholds = support.scaling.restored(column, scaled)
+    rank = np.searchsorted(scaled, support.scaled(column, support.rows[:, column]))
+    below = np.cumsum(np.bincount(rank, support.beta, len(scaled) + 1))
+    density = support.total - below[:-1] - 0.5 * support.total
+    return StumpDensity.from_intervals(
+        thresholds, thresholds, np.full(len(scaled), part.factor), density
+    )
+
+
+def _category_terms(part: Categories, support: SupportVectors) -> Iterator[AdditiveTerm]:
+    codes = part.codes(support.scaling.transform(support.rows))
+    known = part.simple.hypotheses.categories
+    total = support.total
+    for k, column in enumerate(part.columns.tolist()):
+        sums = np.bincount(codes[:, k], support.beta, len(known[k]))
+        heights = -part.factor * (total - sums)
+        atoms = np.array(support.scaling.restored(column, known[k].astype(np.float64)))
+        atoms[codes[:, k]] = support.rows[:, column]  # without rounding errors
+        size = 0.25 * part.factor * float(((2.0 * sums - total) ** 2).sum())
+        labels = _category_names(support.categories[column], atoms)
+        shape = Shape(atoms=atoms, heights=heights, other=-0.5 * part.factor * total, labels=labels)
+        yield AdditiveTerm(column, shape, None, size)
+
+
+def _category_names(labels: tuple[Any, ...] | None, atoms: FloatArray) -> tuple[Any, ...] | None:
+    return None if labels is None else tuple(labels[round(code)] for code in atoms.tolist())
+
+
+def _intersection_terms(
+    kernel: HistogramIntersection, term: KernelTerm, support: SupportVectors
+) -> Iterator[AdditiveTerm]:
+    assert kernel.origin is not None
+    for k, column in enumerate(term.columns.tolist()):
+        origin = kernel.origin[[k]]
+        edges = support.edges(column, origin)
+        position = term.factor * np.maximum(support.scaled(column, edges) - origin, 0.0)
+        density = support.above(column, edges[:-1])
+        stumps = _density_with_ends(
+            edges, position, density, (0.0, float(position[-1])), (support.total, 0.0)
+        )
+        yield AdditiveTerm(column, stumps.shape(), stumps, stumps.squared_norm)
+
+
+def _linear_terms(term: KernelTerm, support: SupportVectors) -> Iterator[AdditiveTerm]:
+    scaled = support.scaling.transform(support.rows)
+    for column in term.columns.tolist():
+        w = term.factor * float(support.beta @ scaled[:, column])
+        bends = support.scaling.bends(column)
+        knots = bends if len(bends) > 0 else np.array([0.0, 1.0])
+        values = w * support.scaled(column, knots)
+        slope = 0.0 if len(bends) > 0 else float(values[1] - values[0])
+        shape = Shape(knots, values, values, slopes=(slope, slope))
+        yield AdditiveTerm(column, shape, None, w * w / term.factor)
+
+
+def _interaction(term: KernelTerm, support: SupportVectors) -> Interaction:
+    beta = support.beta[np.newaxis]
+
+    def values(rows: FloatArray) -> FloatArray:
+        return expansion_values(rows, term.kernel, support.scaling, support.rows, beta)[:, 0]
+
+    def squared_norm() -> float:
+        return float(support.beta @ values(support.rows))
+
+    product = _product_form(term, support)
+    return Interaction(repr(term.kernel), term.columns, values, squared_norm, product)
+
+
+def _product_form(term: KernelTerm, support: SupportVectors) -> ProductForm | None:
+    """Return the factors of an expansion of a product kernel, None for other kernels."""
+    factor, simple = term.factor, term.simple
+    if isinstance(simple, DecisionTree):
+        rate, power = simple.gamma, 1
+        factor *= float(np.exp(2.0 * simple.gamma * simple.stump.delta))
+    elif isinstance(simple, (Laplacian, Gaussian)):
+        assert simple.rate is not None
+        rate, power = simple.rate, 2 if isinstance(simple, Gaussian) else 1
+    else:
+        return None
+    embed = partial(_embedded, term.kernel, support.scaling)
+    return ProductForm(embed, embed(support.rows), factor * support.beta, rate, power)
+
+
+def _embedded(kernel: Kernel, scaling: FeatureScaling, rows: FloatArray) -> FloatArray:
+    return np.ascontiguousarray(kernel._embed(scaling.transform(rows), "X"), dtype=np.float64)
