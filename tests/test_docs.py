@@ -79,6 +79,20 @@ def test_a_test_that_does_not_exist_is_found_missing(tmp_path):
     ]
 
 
+LINKING = [
+    *ROOT.glob("*.md"),
+    *(ROOT / "docs").glob("*.md"),
+    *(ROOT / "benchmarks").glob("*.md"),
+    *(ROOT / "experiments").glob("*/*.md"),
+]
+
+
+@pytest.mark.parametrize("page", LINKING, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_to_files_that_exist(page):
+    targets = re.findall(r"\]\((?!https?:|#|auto_examples)([^)#\s]+)", page.read_text("utf-8"))
+    assert [target for target in targets if not (page.parent / target).exists()] == []
+
+
 def absent_lines(quotation, root=ROOT):
     """Return the lines of a quotation that its file does not contain, in their order."""
     name, *quoted = quotation.strip("\n").splitlines()
