@@ -20,11 +20,11 @@ exclude_patterns = ["_build"]
 templates_path = ["_templates"]
 default_role = "py:obj"  # single backticks in docstrings name objects or arguments
 
-myst_enable_extensions = ["amsmath", "colon_fence", "dollarmath"]
+myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 
 autosummary_generate = True
-autodoc_typehints = "none"  # the numpydoc sections say it in words
+autodoc_typehints = "none"  # the numpydoc sections describe types
 numpydoc_show_class_members = False  # the class template lists them
 
 sphinx_gallery_conf = {

@@ -1,23 +1,39 @@
-"""The pages of the theory name tests that exist, and there is a page for all that is listed."""
+"""The documentation names tests, quotes code and describes settings that exist."""
 
 import ast
+import inspect
+import json
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
 
+from kernsemble.experiments.paper import Paper
+
 ROOT = Path(__file__).parents[1]
 PAGES = sorted((ROOT / "docs" / "theory").glob("*.md"))
 REFERENCE = re.compile(r"`(tests/[\w/]+\.py)::([\w:]+)`")
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+OMITTED = "# ..."
+
+
+def read(*path):
+    return ROOT.joinpath(*path).read_text(encoding="utf-8")
+
+
+def blocks(text, language):
+    """Return the contents of the fenced blocks of a language."""
+    return [block for name, block in BLOCK.findall(text) if name == language]
 
 
 def references(text):
-    """The paths and the names of tests in a text."""
+    """Return the paths and the names of tests in a text."""
     return REFERENCE.findall(text)
 
 
 def missing(found, root=ROOT):
-    """Those of the references whose file or function does not exist."""
+    """Return the references whose file or function does not exist."""
     return [f"{path}::{name}" for path, name in found if name not in functions_of(root / path)]
 
 
@@ -28,7 +44,7 @@ def functions_of(path):
 
 
 def names_in(tree):
-    """The functions of a module, and those of its classes behind the name of the class."""
+    """Yield the functions of a module, and those of its classes as ``Class::function``."""
     for node in tree.body:
         if isinstance(node, ast.FunctionDef):
             yield node.name
@@ -46,7 +62,7 @@ def test_every_page_of_the_theory_names_tests_that_exist(page):
 
 
 def test_every_page_of_the_theory_is_listed_twice():
-    index = (ROOT / "docs" / "theory" / "index.md").read_text(encoding="utf-8")
+    index = read("docs", "theory", "index.md")
     pages = {page.stem for page in PAGES} - {"index"}
     assert set(re.findall(r"{doc}`(\w+)`", index)) == pages
     toctree = index.split("{toctree}")[1]
@@ -61,3 +77,117 @@ def test_a_test_that_does_not_exist_is_found_missing(tmp_path):
         "tests/test_it.py::test_gone",
         "tests/no.py::test_here",
     ]
+
+
+LINKING = [
+    *ROOT.glob("*.md"),
+    *(ROOT / "docs").glob("*.md"),
+    *(ROOT / "benchmarks").glob("*.md"),
+    *(ROOT / "experiments").glob("*/*.md"),
+]
+
+
+@pytest.mark.parametrize("page", LINKING, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_to_files_that_exist(page):
+    targets = re.findall(r"\]\((?!https?:|#|auto_examples)([^)#\s]+)", page.read_text("utf-8"))
+    assert [target for target in targets if not (page.parent / target).exists()] == []
+
+
+def absent_lines(quotation, root=ROOT):
+    """Return the lines of a quotation that its file does not contain, in their order."""
+    name, *quoted = quotation.strip("\n").splitlines()
+    lines = iter(root.joinpath(name.removeprefix("# ")).read_text(encoding="utf-8").splitlines())
+    return [
+        line
+        for line in quoted
+        if line.strip() not in ("", OMITTED) and not any(line == each for each in lines)
+    ]
+
+
+QUOTATIONS = blocks(read("STYLE.md"), "python")
+
+
+@pytest.mark.parametrize("quotation", QUOTATIONS, ids=lambda text: text.partition("\n")[0])
+def test_the_code_quoted_in_style_exists(quotation):
+    assert absent_lines(quotation) == []
+
+
+def test_style_quotes_a_kernel_a_solver_and_a_test():
+    files = [quotation.partition("\n")[0] for quotation in QUOTATIONS]
+    folders = ("# src/kernsemble/kernels/", "# src/kernsemble/solvers/", "# tests/")
+    assert all(any(file.startswith(folder) for file in files) for folder in folders)
+
+
+def test_changed_and_reordered_lines_of_a_quotation_are_found(tmp_path):
+    (tmp_path / "code.py").write_text("a = 1\nb = 2\nc = 3\n", encoding="utf-8")
+    assert absent_lines("# code.py\na = 1\n# ...\nc = 3\n", tmp_path) == []
+    assert absent_lines("# code.py\na = 1\nb = 3\n", tmp_path) == ["b = 3"]
+    assert absent_lines("# code.py\nc = 3\na = 1\n", tmp_path) == ["a = 1"]
+
+
+@pytest.fixture(scope="module")
+def contributed():
+    """Return the names that the examples for contributors define, run one after another."""
+    examples = blocks(read("CONTRIBUTING.md"), "python")
+    assert all(example.startswith(("# src/", "# tests/")) for example in examples)
+    names = {"__name__": "contributed"}
+    for example in examples:
+        exec(compile(example, example.partition("\n")[0], "exec"), names)
+    return names
+
+
+CONTRIBUTED_TESTS = re.findall(r"^def (test_\w+)\(", read("CONTRIBUTING.md"), re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", CONTRIBUTED_TESTS)
+def test_the_examples_for_contributors_work(name, contributed, request):
+    test = contributed[name]
+    fixtures = inspect.signature(test).parameters
+    test(**{each: request.getfixturevalue(each) for each in fixtures})
+
+
+def test_a_kernel_a_learner_and_a_command_are_contributed(contributed):
+    assert {"Cauchy", "CentroidClassifier", "columns"} <= contributed.keys()
+    assert len(CONTRIBUTED_TESTS) >= 4
+
+
+def keys_in(settings, within=""):
+    """Yield the keys of a paper's configuration, with ``*`` for names that the paper defines."""
+    named = {"tables": "tables.*", "figures": "figures.*", "profiles": "profiles.*"}
+    free = ("data", "tables.*.columns", "tables.*.data", "profiles.*.runs_of")
+    for key, value in settings.items():
+        path = f"{within}.{key}" if within else key
+        if path in free:
+            yield path
+        elif path in named:
+            for each in value.values():
+                yield from keys_in(each, named[path])
+        elif isinstance(value, list) and value and isinstance(value[0], dict):
+            for each in value:
+                yield from keys_in(each, path)
+        else:
+            yield path
+
+
+PAPER_PAGE = read("docs", "adding_a_paper.md")
+
+
+@pytest.mark.parametrize(
+    "path", sorted(ROOT.glob("experiments/*/config.toml")), ids=lambda path: path.parent.name
+)
+def test_every_setting_of_a_paper_is_documented(path):
+    documented = set(re.findall(r"^\| `([\w.*]+)` \|", PAPER_PAGE, re.MULTILINE))
+    settings = set(keys_in(tomllib.loads(path.read_text(encoding="utf-8"))))
+    assert settings <= documented
+
+
+def test_the_example_of_a_paper_can_be_read(tmp_path):
+    (config,), (published,) = blocks(PAPER_PAGE, "toml"), blocks(PAPER_PAGE, "json")
+    (tmp_path / "config.toml").write_text(config, encoding="utf-8")
+    (tmp_path / "published.json").write_text(published, encoding="utf-8")
+    paper = Paper.of(tmp_path)
+    assert list(paper.tables) == ["table1", "table1 with a hard margin"]
+    assert paper.tables["table1"].published["heart"]["SVM-Stump"].mean == 16.5
+    assert paper.data_of("heart") == "heart scaled"
+    assert {cell.method for cell in paper.cells("quick")} == {"SVM-Stump"}
+    assert json.loads(published).keys() == {"table1"}

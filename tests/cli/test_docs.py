@@ -1,53 +1,85 @@
-"""Every command of the documentation does what it says."""
+"""The documentation shows commands that work, and the outputs that they print."""
 
-import re
-import shlex
+import importlib.util
 from pathlib import Path
 
-import numpy as np
-import polars as pl
 import pytest
-from cases import has_part
 
-PAGE = Path(__file__).parents[2] / "docs" / "command_line.md"
-COMMANDS = re.findall(r"^\$ kernsemble (.+)$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
-
-PARTS = {
-    "explain": ("inspection", "EnsembleView"),
-    "select": ("selection", "ParallelEvolutionSelector"),
-    "rare": ("detection", "LagoClassifier"),
-}
+ROOT = Path(__file__).parents[2]
+SCRIPT = ROOT / "docs" / "refresh_outputs.py"
 
 
-def customers(n, seed):
-    """Return the table of the documentation."""
-    rng = np.random.default_rng(seed)
-    age, income = rng.integers(18, 80, n), np.round(rng.lognormal(3.5, 0.5, n), 1)
-    town = rng.choice(["Aachen", "Brno", "Cork"], n)
-    score = 0.08 * np.abs(age - 45) - 0.02 * income + (town == "Cork") + rng.logistic(size=n)
-    known = [None if k % 20 == 0 else float(each) for k, each in enumerate(income)]
-    left = np.where(score > 0.5, "yes", "no")
-    return pl.DataFrame({"age": age, "income": known, "town": town, "left": left})
-
-
-def sensors():
-    """Return numbers of which some tell a fault, which is rare."""
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(300, 6))
-    fault = X[:, 0] + X[:, 2] + 0.3 * rng.normal(size=300) > 2.2
-    columns = {f"s{d}": X[:, d] for d in range(6)}
-    return pl.DataFrame(columns | {"fault": np.where(fault, "yes", "no")})
+@pytest.fixture(scope="module")
+def outputs():
+    spec = importlib.util.spec_from_file_location("refresh_outputs", SCRIPT)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 @pytest.mark.large
-def test_the_commands_of_the_documentation_run(run, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    for name, n, seed in (("train", 200, 0), ("test", 100, 1), ("new", 50, 2)):
-        customers(n, seed).write_csv(f"{name}.csv")
-    sensors().write_csv("sensors.csv")
-    assert len(COMMANDS) == 9
-    for command in COMMANDS:
-        words = shlex.split(command)
-        if words[0] not in PARTS or has_part(*PARTS[words[0]]):
-            result = run(*words)
-            assert result.exit_code == 0, (command, result.output)
+@pytest.mark.parametrize(
+    ("page", "n_commands", "n_outputs"), [("docs/command_line.md", 10, 10), ("README.md", 3, 0)]
+)
+def test_commands_print_what_the_documentation_shows(outputs, page, n_commands, n_outputs):
+    found = list(outputs.results(ROOT / page, outputs.PAGES[page]))
+    assert len(found) >= n_commands
+    assert sum(bool(shown.output) for shown, _, _ in found) >= n_outputs
+    for shown, code, actual in found:
+        assert code == 0, (shown.command, actual)
+        if shown.output:
+            message = f"{shown.command!r} prints\n{actual}\nrun python docs/refresh_outputs.py"
+            assert outputs.matches(shown.output, actual), message
+
+
+def test_every_page_with_commands_is_checked(outputs):
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("**/*.md")]
+    with_commands = {page for page in pages if outputs.BLOCK.search(page.read_text("utf-8"))}
+    assert with_commands <= {ROOT / page for page in outputs.PAGES}
+
+
+@pytest.mark.parametrize(
+    ("shown", "actual"),
+    [
+        ("accuracy 0.66", "accuracy 0.6635"),
+        ("wrote model.skops\n5.0 seconds", "wrote model.skops\n12.3 seconds\n"),
+        ("first\n...\nlast 2", "first\nsecond\nthird\nlast 2"),
+        ("a   b\n ───\n", "a b\n ─────────\n"),
+    ],
+)
+def test_times_spacing_further_digits_and_ellipses_are_ignored(outputs, shown, actual):
+    assert outputs.matches(shown, actual)
+
+
+@pytest.mark.parametrize(
+    ("shown", "actual"),
+    [
+        ("test: roc_auc 0.7323", "test: ROC AUC 0.7323 (0.70 to 0.76)"),
+        ("accuracy 0.6635", "accuracy 0.6652"),
+        ("2,000 rows", "2,001 rows"),
+        ("first\nlast", "first\nsecond\nlast"),
+        ("first\n...\nlast", "first\nsecond"),
+    ],
+)
+def test_other_words_numbers_and_lines_are_found(outputs, shown, actual):
+    assert not outputs.matches(shown, actual)
+
+
+def test_a_stale_output_is_rewritten_and_a_matching_one_is_kept(outputs, tmp_path, monkeypatch):
+    printed = {"kernsemble one": (0, "the new one 0.123456789 \n"), "kernsemble two": (0, "2 kept")}
+    monkeypatch.setattr(outputs, "run", printed.__getitem__)
+    page = tmp_path / "page.md"
+    page.write_text(
+        "Text\n\n```console\n$ kernsemble one\nthe old one\n$ kernsemble two\n...kept\n```\n",
+        encoding="utf-8",
+    )
+    assert outputs.refreshed(page, "y") == (
+        "Text\n\n```console\n$ kernsemble one\nthe new one 0.1235\n$ kernsemble two\n...kept\n```\n"
+    )
+
+
+def test_a_command_that_fails_is_an_error(outputs, tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("```console\n$ kernsemble fit no.csv --target y\n```\n", encoding="utf-8")
+    with pytest.raises(ValueError, match="failed"):
+        outputs.refreshed(page, "y")

@@ -167,8 +167,13 @@ class KernelMachine(CallbackSupportMixin, ReadsTables, ABC):  # type: ignore[mis
             LOSSES[self._loss_for("auto")],
             has_missing=has_missing(rows.X),
             is_mixed=self.mixed_table_ is not None,
-            is_hard_margin=np.isscalar(C := getattr(self, "C", None)) and C == np.inf,
+            is_hard_margin=self._is_hard_margin,
         )
+
+    @property
+    def _is_hard_margin(self) -> bool:
+        requested = getattr(self, "C", None)
+        return isinstance(requested, (int, float)) and bool(np.isinf(requested))
 
     @property
     def _budget(self) -> Budget:
