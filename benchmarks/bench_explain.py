@@ -38,7 +38,7 @@ def main() -> None:
         view = EnsembleView.from_estimator(model, X)
         found = view.explain(X[:n])
         looking, explaining = best_times(
-            partial(EnsembleView.of, model, X), partial(view.explain, X[:n]), repeats=3
+            partial(EnsembleView.from_estimator, model, X), partial(view.explain, X[:n]), repeats=3
         )
         error = np.sqrt((found.standard_error**2).mean() / (found.contributions**2).mean())
         print(

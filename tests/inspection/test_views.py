@@ -53,7 +53,6 @@ def test_there_is_a_view_for_each_machine(model, labels, one_for):
         EnsembleView.from_estimator(model)
     assert EnsembleView.from_estimator(model, machine=labels[2]).label == labels[2]
     assert EnsembleView.from_estimator(model, machine=1).label == labels[1]
-    assert EnsembleView.of(model, machine=1).label == labels[1]
     for wrong in (3, -1, "setosa vs nothing"):
         with pytest.raises(ValueError, match="machine = "):
             EnsembleView.from_estimator(model, machine=wrong)

@@ -113,8 +113,6 @@ class EnsembleView:
         fitted = as_fitted_model(model)
         return cls._from_machine(fitted, X, fitted.machine_index(machine))
 
-    of = from_estimator  # short name
-
     @classmethod
     def each(cls, model: Any, X: ArrayLike | None = None) -> dict[str, Self]:
         """Return the views of all machines of a fitted model, by label."""

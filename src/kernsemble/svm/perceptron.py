@@ -39,42 +39,42 @@ class KernelPerceptron(
     MulticlassMixin,
     BaseEstimator,
 ):
-    r"""Rosenblatt's perceptron on any kernel: the last function, their mean or their vote.
+    r"""Rosenblatt's perceptron on any kernel: the last function, their average or their vote.
 
-    Rows are visited one by one, some times over. From :math:`f_0 = 0`, each row with
-    :math:`y_i f(x_i) \le 0` is a mistake, and makes the next function,
+    Rows are visited one by one, in several epochs. Starting from :math:`f_0 = 0`, each row with
+    :math:`y_i f(x_i) \le 0` is a mistake, and updates the function,
 
     .. math:: f_{k+1} = f_k + y_i K(x_i, \cdot) .
 
-    With :math:`c_k` the number of visits that :math:`f_k` lasts, a row is decided by the sign of
+    With :math:`c_k` the number of visits that :math:`f_k` lasts, a row is predicted by the sign of
 
     .. math:: f_M(x), \qquad \textstyle\sum_k c_k f_k(x) \qquad\text{or}\qquad
               \sum_k c_k\,\mathrm{sign} f_k(x)
 
     for the last function, the average and the vote (Freund and Schapire 1999). There is no bias
-    and nothing to tune, and the number of mistakes is at most :math:`(R/\gamma)^2` where a
-    function of norm 1 has margin γ and :math:`K(x_i, x_i) \le R^2`; that makes it a plain measure
-    of how well a kernel suits the classes, which is what Crammer, Keshet and Singer use it for.
+    and nothing to tune, and the number of mistakes is at most :math:`(R/\gamma)^2` if a function
+    of norm 1 has margin γ and :math:`K(x_i, x_i) \le R^2`. This makes it a simple measure of how
+    well a kernel suits the classes, as used by Crammer, Keshet and Singer.
 
     Parameters
     ----------
     kernel : str or Kernel, default="linear"
         The kernel, which must be definite; it is bound to the training rows.
     variant : {"averaged", "voted", "last"}, default="averaged"
-        What decides.
+        The function that predicts.
     n_epochs : int, default=10
-        How often all rows are visited.
+        Number of passes over the rows.
     shuffle : bool, default=True
-        Whether every epoch has an order of its own; else rows are visited as they come.
+        Whether to shuffle the rows in every epoch.
     multiclass : {"one-vs-one", "one-vs-rest"}, default="one-vs-one"
-        How more than two classes are decided.
+        Reduction of more than two classes.
     decision_function_shape : {"ovr", "ovo"}, default="ovr"
-        Whether `decision_function` tells a number for every class or for every pair of them.
+        Shape of `decision_function`: one value per class or one per pair of classes.
     cache_size : float or None, default=None
-        The megabytes that the kernel matrix may take, half of the machine's memory by default;
-        if it does not fit, rows of mistakes are computed as they come.
+        Memory for the kernel matrix in megabytes, by default half of the machine's memory. If it
+        does not fit, its rows are computed on demand.
     random_state : int, RandomState or None, default=None
-        What orders are drawn with.
+        Random seed of the order of rows.
 
     Attributes
     ----------
@@ -83,21 +83,20 @@ class KernelPerceptron(
     kernel_ : Kernel
         The kernel bound to the training rows.
     reduction_ : Reduction
-        Which classes are on the sides of each machine.
+        The classes on the two sides of each machine.
     support_, support_vectors_ : arrays
-        The training rows that were mistaken, by any machine.
+        The training rows that some machine mistook.
     dual_coef_ : array of shape (n_machines, n_support)
-        The coefficients of the average or of the last function on them; of a vote, those of
-        the average.
+        The coefficients of the last function or of the average, also for a vote.
     mistakes_ : list of arrays
-        For each machine the mistaken rows, in order and as often as they were.
+        The mistakes of each machine, as indices of rows in order.
     mistake_steps_ : list of arrays
-        How many rows that machine had visited before each.
+        The number of rows that the machine had visited before each mistake.
     n_mistakes_ : array of shape (n_epochs, n_machines)
-        How many there were in each epoch: the online errors.
+        The number of mistakes in each epoch: the online errors.
     separated_after_ : array of shape (n_machines,)
-        After how many visits the function had all its training rows right, infinity if an epoch
-        without mistakes never came last.
+        The number of visits until the training rows were separated; infinity if the last epoch
+        had a mistake.
     n_iter_ : int
         The number of epochs.
     n_features_in_, feature_names_in_
@@ -105,14 +104,13 @@ class KernelPerceptron(
 
     See Also
     --------
-    kernsemble.boosting.KernelBoost : Learns a kernel on which few mistakes are made.
+    kernsemble.boosting.KernelBoost : Learns a kernel with which few mistakes are made.
 
     Notes
     -----
-    A mistake costs a row of the kernel matrix, :math:`O(n)`; other visits cost nothing. Where the
-    kernel has an explicit map with T features (`Boosted`, `Linear` on dense rows) there is no
-    matrix, a visit costs :math:`O(T)`, and so does a prediction, but by the vote, which costs
-    :math:`O(MT)` for M mistakes.
+    A mistake costs a row of the kernel matrix, :math:`O(n)`; other visits are free. If the kernel
+    has an explicit map with T features (`Boosted`, `Linear` on dense rows), there is no matrix,
+    and a visit and a prediction cost :math:`O(T)`; a vote costs :math:`O(MT)` for M mistakes.
 
     References
     ----------
@@ -163,14 +161,14 @@ class KernelPerceptron(
 
     @with_callbacks
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Visit the rows.
+        """Fit the perceptron.
 
         Parameters
         ----------
         X : array-like, sparse matrix or DataFrame of shape (n, n_features)
-            Rows of numbers.
+            Training rows of numbers.
         y : array-like of shape (n,)
-            Their classes.
+            Classes.
 
         Returns
         -------
@@ -197,7 +195,7 @@ class KernelPerceptron(
         return kernel.require_definite("a perceptron").bind(X)
 
     def _among(self, X: Rows) -> "FloatArray | Matrix | _Features":
-        """Return what tells the kernel between training rows: features, or the matrix."""
+        """Return the kernel between training rows: as features, or as a matrix."""
         features = _features(self.kernel_, X)
         if features is not None:
             return _Features(features)
@@ -212,7 +210,7 @@ class KernelPerceptron(
         )
 
     def _store(self, X: Rows, sides: list[FloatArray], found: list[Mistakes]) -> None:
-        """Keep the mistakes, and what follows from them."""
+        """Store the mistakes, and the attributes that follow from them."""
         self.mistakes_ = [each.rows for each in found]
         self.mistake_steps_ = [each.steps for each in found]
         self.support_ = np.unique(np.concatenate(self.mistakes_))
@@ -228,7 +226,7 @@ class KernelPerceptron(
         self.dual_coef_ = self._coefficients(self.n_epochs)
 
     def _path(self, machine: int, epoch: int) -> tuple[IntArray, FloatArray, IntArray]:
-        """Return of the mistakes until an epoch: places in the support, signs, and survivals."""
+        """Return the support indices, signs and survivals of the mistakes until an epoch."""
         all_of_them = Mistakes(self.mistakes_[machine], self.mistake_steps_[machine])
         n_steps = epoch * int(self._n_visits[machine])
         mistakes = all_of_them.before(n_steps)
@@ -236,7 +234,7 @@ class KernelPerceptron(
         return places, self._support_signs[machine][places], mistakes.survivals(n_steps)
 
     def _coefficients(self, epoch: int) -> FloatArray:
-        """Return the coefficients after an epoch of the last functions, or of the averages."""
+        """Return the coefficients of the last functions or the averages, after an epoch."""
         coefficients = np.zeros((self.reduction_.n_machines, len(self.support_)))
         for machine, row in enumerate(coefficients):
             places, signs, survivals = self._path(machine, epoch)
@@ -247,7 +245,7 @@ class KernelPerceptron(
         return coefficients
 
     def _votes(self, compared: FloatArray, epoch: int) -> FloatArray:
-        """Return the votes of all functions until an epoch, given the kernel with the support."""
+        """Return the votes of all functions until an epoch, given kernel values to the support."""
         votes = np.empty((len(compared), self.reduction_.n_machines))
         for machine in range(votes.shape[1]):
             places, signs, survivals = self._path(machine, epoch)
@@ -256,7 +254,7 @@ class KernelPerceptron(
         return votes
 
     def _values(self, X: ArrayLike) -> FloatArray:
-        """Return the value of every machine at every row."""
+        """Return the value of every machine (columns) at every row."""
         (values,) = self._values_after(X, [self.n_epochs])
         return values
 
@@ -273,7 +271,7 @@ class KernelPerceptron(
         return values
 
     def _values_of_few(self, X: Rows, epochs: list[int]) -> list[FloatArray]:
-        """Return the values at a few rows, by way of features where there are any."""
+        """Return the values at a block of rows, from features if the kernel has them."""
         known, features = (_features(self.kernel_, rows) for rows in (self.support_vectors_, X))
         if known is None or features is None:
             compared = self.kernel_(X, self.support_vectors_)
@@ -286,17 +284,17 @@ class KernelPerceptron(
         return [compared @ self._coefficients(epoch).T for epoch in epochs]
 
     def staged_decision_function(self, X: ArrayLike) -> Iterator[FloatArray]:
-        """Yield what `decision_function` would return after each epoch."""
+        """Yield `decision_function` after each epoch."""
         for values in self._values_after(X, list(range(1, self.n_epochs + 1))):
             yield self._decisions(values)
 
     def staged_predict(self, X: ArrayLike) -> Iterator[Any]:
-        """Yield what `predict` would return after each epoch."""
+        """Yield `predict` after each epoch."""
         for values in self._values_after(X, list(range(1, self.n_epochs + 1))):
             yield self._winners(values)
 
     def staged_score(self, X: ArrayLike, y: ArrayLike) -> Iterator[float]:
-        """Yield the share of rows that are right after each epoch."""
+        """Yield the accuracy after each epoch."""
         for predicted in self.staged_predict(X):
             yield float(accuracy_score(y, predicted))
 
@@ -308,7 +306,7 @@ class _Features(NamedTuple):
 
 
 def _features(kernel: Kernel, X: Rows) -> FloatArray | None:
-    """Return the features whose inner products a kernel is, where there are finitely many."""
+    """Return the explicit features of a kernel, None if it has infinitely many."""
     if isinstance(kernel, Boosted):
         return kernel.features(X)
     if type(kernel) is Linear and not sparse.issparse(X):

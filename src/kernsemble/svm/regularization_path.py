@@ -229,15 +229,15 @@ class SVMPath(
 
     def _check_settings(self) -> None:
         check_shape(self.decision_function_shape, self.multiclass)
-        asked: Any = self.C
-        is_word = isinstance(asked, str) and asked == "loo"
+        requested: Any = self.C
+        is_word = isinstance(requested, str) and requested == "loo"
         if not is_word:
-            check_penalty("C", asked, "loo")
+            check_penalty("C", requested, "loo")
         low, high = self.smallest_C, self.largest_C
         check_ends(low, high)
-        if not is_word and not (low or 0.0) <= float(asked) <= (high or np.inf):
+        if not is_word and not (low or 0.0) <= float(requested) <= (high or np.inf):
             raise ValueError(
-                f"C = {asked!r} is not on the path from smallest_C = {low!r} to largest_C = "
+                f"C = {requested!r} is not on the path from smallest_C = {low!r} to largest_C = "
                 f"{high!r}: move these, or give C='loo'"
             )
         if self.max_breakpoints is not None:

@@ -54,7 +54,6 @@ class CostModel:
         return n_rows >= max(self.min_sliced_rows, self.rows_per_slice * n_slices)
 
 
-
 class KernelProducts(Protocol):
     """A bound kernel on n training rows."""
 
