@@ -1,12 +1,14 @@
-r"""The tests of a tree, compiled: that of each node is the one with the best gain ratio.
+r"""Splitting the nodes of a tree, compiled: each node gets the test with the best gain ratio.
 
 Among cases of total weight N, of which those with a known value weigh :math:`N'`, a test that
 sends :math:`N_1` of them left and :math:`N_2` right gains
 
 .. math:: G = \frac{N'}{N}\Bigl(H - \frac{N_1}{N'}H_1 - \frac{N_2}{N'}H_2\Bigr) - \frac{\log_2 T}{N}
 
-bits, where H is the entropy of the classes and T the number of thresholds to choose from. Its
+bits, where H is the entropy of the classes and T the number of candidate thresholds. Its
 split information is the entropy of the parts :math:`N_1, N_2, N - N'`.
+
+Compiled functions that call each other stay in one module, see `kernsemble._jit`.
 """
 
 import numpy as np
@@ -15,9 +17,9 @@ from kernsemble._jit import jit
 from kernsemble._typing import Array, FloatArray, IntArray
 from kernsemble.learners.c45.tree import LEAF
 
-EPSILON = 1e-3  # of C4.5: differences of gain that do not count
-ROUNDING = 1e-10  # what floating-point arithmetic may leave of equal numbers
-NEAR = 1e-7  # of the weight: entropies among which the first of equal ones is looked for
+EPSILON = 1e-3  # C4.5's negligible difference of gains
+ROUNDING = 1e-10  # relative difference of equal numbers due to rounding
+NEAR = 1e-7  # slack of the entropy bounds, relative to the weight, so that ties are found
 HALF_LOG = 0.5 / np.log(2.0)
 SERIES = (HALF_LOG, HALF_LOG / 6.0, HALF_LOG / 15.0, 1.0 - HALF_LOG * 37.0 / 30.0)
 
@@ -35,20 +37,20 @@ def grow_nodes(
 ) -> tuple[IntArray, FloatArray, IntArray, IntArray, FloatArray]:
     """Return feature, threshold, left, right and distribution of nodes, each before its branches.
 
-    The weights are overwritten.
+    `case_weight` is overwritten.
     """
-    # The cases of the nodes still to be grown lie one after another, those of the next node
-    # last, in the order of every feature. A case may lie in several, with parts of its weight.
+    # The cases of the pending nodes are stored one after another, those of the next node
+    # last, in the order of every feature. A case may be in several, with parts of its weight.
     cases = _present(order, case_weight)
     parts = case_weight[cases[0]]
-    weight = case_weight  # of the cases at the node that is grown
+    weight = case_weight  # weights of the cases at the present node
     side, work = np.empty(len(codes), dtype=np.int8), np.empty((4, len(codes)))
     capacity = 64
     feature, threshold = np.empty(capacity, dtype=np.int64), np.empty(capacity)
     left, right = np.empty(capacity, dtype=np.int64), np.empty(capacity, dtype=np.int64)
     distribution = np.empty((capacity, n_classes))
-    branch = np.empty(n_classes)  # the distribution at one of the branches
-    pending = np.empty((capacity, 4), dtype=np.int64)  # start, stop, depth, parent if on its right
+    branch = np.empty(n_classes)  # distribution at one of the branches
+    pending = np.empty((capacity, 4), dtype=np.int64)  # start, stop, depth, parent of right branch
     pending[0] = 0, cases.shape[1], 0, LEAF
     n_pending, n_nodes = 1, 0
     n_present = len(np.unique(codes[cases[0]]))
@@ -104,7 +106,7 @@ def grow_nodes(
 
 @jit
 def _present(order: IntArray, weight: FloatArray) -> IntArray:
-    """Return the cases that count, in the order of every feature."""
+    """Return the cases of positive weight, in the order of every feature."""
     cases = np.empty((len(order), np.count_nonzero(weight > 0.0)), dtype=np.uint32)
     if cases.shape == order.shape:
         cases[:] = order
@@ -128,7 +130,7 @@ def _may_be_split(
     min_cases: float,
     total: FloatArray,
 ) -> bool:
-    """Fill in the weight of each class among cases; tell whether there is enough of two."""
+    """Fill in the weight of each class; return whether the node may be split."""
     total[:] = 0.0
     for k in range(start, stop):
         total[codes[cases[k]]] += parts[k]
@@ -162,9 +164,9 @@ def _best_test(
     threshold_penalty: bool,
     work: FloatArray,
 ) -> tuple[int, int]:
-    """Return the feature to test, −1 for none, and how many of its sorted cases are below.
+    """Return the feature to test, −1 for none, and the number of its sorted cases below.
 
-    It has the best ratio of gain to split information among features with an average gain.
+    It has the best gain ratio among the features with at least the average gain.
     """
     gain, known, below = np.empty(len(columns)), np.empty(len(columns)), np.empty(len(columns))
     n_cases, of_node = total.sum(), _entropy(total, total.sum())
@@ -218,7 +220,7 @@ def _best_threshold(
     threshold_penalty: bool,
     work: FloatArray,
 ) -> tuple[float, float, float, int]:
-    """Return the best gain, 0 for none, the weights known and below, and the cases below."""
+    """Return the best gain or 0, the weights known and below, and the number of cases below."""
     n_known = _count_known(column, cases, codes, weight, total, low, high)
     known = high.sum()
     if known < (1.0 - ROUNDING) * 2.0 * min_cases or column[cases[0]] == column[cases[n_known - 1]]:
@@ -252,12 +254,12 @@ def _scan(
     least: float,
     before: float,
 ) -> tuple[float, int, float, int]:
-    """Return the least entropy after a test, and how many cases and what weight are below.
+    """Return the least entropy after a test, the number and weight of the cases below, and T.
 
-    Entropies, times the weight that has them, are compared; the number of thresholds comes last.
-    Few need a logarithm: an entropy in bits is never less than twice the Gini index; and within a
-    run of cases of one class it is a concave function of their weight on the left, which is least
-    at an end of the run.
+    Entropies are multiplied by the weight; T is the number of candidate thresholds. Few need a
+    logarithm: an entropy in bits is at least twice the Gini index; and within a
+    run of cases of one class it is a concave function of their weight on the left, with its
+    minimum at an end of the run.
     """
     squares_low, squares_high = 0.0, 0.0
     for each in high:
@@ -306,8 +308,8 @@ def _scan_two(
     before: float,
     work: FloatArray,
 ) -> tuple[float, int, float, int]:
-    """Return what `_scan` does, of two classes: by close bounds, and hardly any logarithm."""
-    below, second, place, bound = work[0], work[1], work[2], work[3]  # of thresholds
+    """Return the same as `_scan` for two classes, by tight bounds and very few logarithms."""
+    below, second, place, bound = work[0], work[1], work[2], work[3]  # one entry per threshold
     m, w, part, value = 0, 0.0, 0.0, column[cases[0]]
     for k in range(len(cases) - 1):
         i = cases[k]
@@ -340,7 +342,7 @@ def _scan_two(
 
 @jit
 def _is_within_run(place: FloatArray, t: int, cases: IntArray, codes: IntArray) -> bool:
-    """Whether both neighbours of a threshold are next to it, between cases of one class."""
+    """Return whether a threshold is inside a run of cases of one class, next to both others."""
     if t == 0 or t + 1 == len(place) or place[t + 1] - place[t - 1] > 2.0:
         return False
     k = int(place[t])
@@ -349,10 +351,10 @@ def _is_within_run(place: FloatArray, t: int, cases: IntArray, codes: IntArray) 
 
 @jit
 def _least_bits_of_two(part: float, total: float) -> float:
-    r"""Return a bound from below of the entropy of two parts, in bits, times their total.
+    r"""Return a lower bound of the entropy of two parts, in bits, times their total.
 
-    It is :math:`1 - \frac{1}{2\ln 2} \sum_k \frac{y^k}{k(2k - 1)}` with the squared difference y of
-    the shares, at most 1: the powers from the fourth on are at most the fourth.
+    The entropy is :math:`1 - \frac{1}{2\ln 2} \sum_k \frac{y^k}{k(2k - 1)}` with y ≤ 1 the squared
+    difference of the fractions: powers above the fourth are replaced by the fourth.
     """
     y = (2.0 * part / total - 1.0) ** 2
     return total * (1.0 - y * (SERIES[0] + y * (SERIES[1] + y * (SERIES[2] + y * SERIES[3]))))
@@ -375,7 +377,7 @@ def _count_known(
     low: FloatArray,
     high: FloatArray,
 ) -> int:
-    """Put the weight of each class among known values into `high`; return how many are known."""
+    """Fill `high` with the class weights of known values; return the number of known values."""
     has_missing = np.isnan(column[cases[len(cases) - 1]])
     for k in range(len(total)):
         low[k], high[k] = 0.0, 0.0 if has_missing else total[k]
@@ -405,7 +407,7 @@ def _bits(part: float, total: float) -> float:
 @jit
 def _middle(lower: float, upper: float) -> float:
     middle = 0.5 * lower + 0.5 * upper
-    return middle if middle < upper else lower  # neighbouring floats have no middle
+    return middle if middle < upper else lower  # no float lies between neighbouring ones
 
 
 @jit
@@ -414,8 +416,8 @@ def _take_sides(
 ) -> tuple[float, int, int]:
     """Mark cases as left (−1), right (1) or missing (0).
 
-    Returns the share of the known weight that is left, and the numbers of cases left and right,
-    missing ones in both.
+    Return the fraction of the known weight on the left, and the numbers of cases left and right,
+    both including the missing ones.
     """
     below, above, n_missing = 0.0, 0.0, 0
     for k in range(len(cases)):
@@ -443,16 +445,16 @@ def _part(
     n_left: int,
     n_right: int,
 ) -> None:
-    """Put the cases of the right branch, then those of the left, in place of the node's.
+    """Replace the cases of the node by those of the right branch, then those of the left.
 
-    That is done in the order of some of the features, from the first to before the last.
+    Only the orders of the features from `first` to `last` − 1 are changed.
     """
     lefts = np.empty(n_left + 1, dtype=cases.dtype)
     for d in range(first, last):
         right, left = start, 0
         for k in range(start, stop):
             i = cases[d, k]
-            cases[d, right] = lefts[left] = i  # which of them stays is decided without a branch
+            cases[d, right] = lefts[left] = i  # branch-free: a wrong one is overwritten next
             right += side[i] >= 0
             left += side[i] <= 0
         cases[d, start + n_right : start + n_right + n_left] = lefts[:n_left]
