@@ -29,10 +29,10 @@ from sklearn.linear_model import Perceptron
 from sklearn.tree import DecisionTreeClassifier
 
 from kernsemble.boosting import AdaBoostClassifier, LPBoostClassifier
-from kernsemble.boosting.program import Program
+from kernsemble.boosting.lpboost_program import LPBoostProgram
 from kernsemble.datasets import make_threenorm
 from kernsemble.learners import C45Tree, DecisionStump, RCDPerceptron
-from kernsemble.learners.search import Cases, search_for
+from kernsemble.learners.hypothesis_search import Cases, search_for
 from kernsemble.solvers.column_generation import generate_columns
 from kernsemble.solvers.linear_program import Form, _DenseProgram, _HighsProgram
 
@@ -63,7 +63,7 @@ def adaboost() -> None:
 def rebuilt(X: np.ndarray, y: np.ndarray, C: float, tol: float) -> tuple[float, int]:
     """Return the optimum over all stumps and the rounds, by a new program in each round."""
     cases = Cases(X, np.intp(y > 0), np.array([-1, 1]), len(X))
-    program = Program(cases, np.ones(len(X)), DecisionStump().search(cases, None))
+    program = LPBoostProgram(cases, np.ones(len(X)), DecisionStump().search(cases, None))
     U, columns = np.full(len(X), C), []
     while True:
         ((_, column),) = program.price(U)
@@ -118,7 +118,7 @@ def hypotheses(
     """Return the columns that LPBoost on threenorm asks for, one a round, and the limits."""
     X, y = make_threenorm(n, random_state=0)
     cases = Cases(X, np.intp(y > 0), np.array([-1, 1]), n)
-    program = Program(cases, np.ones(n), search_for(learner, cases, np.random.RandomState(0)))
+    program = LPBoostProgram(cases, np.ones(n), search_for(learner, cases, np.random.RandomState(0)))
     master = program.master(Form.SOFT, C)
     found = {}
 

@@ -11,7 +11,7 @@ from sklearn.base import is_regressor
 from sklearn.utils.validation import check_is_fitted
 
 from kernsemble._typing import FloatArray, IntArray, Rows
-from kernsemble.boosting.voting import VotingEnsemble, decisions
+from kernsemble.boosting.voting_ensemble import VotingEnsemble, decisions
 from kernsemble.inspection.expansions import Expansion, pieces_of_expansion
 from kernsemble.inspection.pieces import Pieces
 from kernsemble.inspection.tables import pieces_of_tables
