@@ -1,4 +1,4 @@
-"""What held-out rows are scored, for every alpha and fold from one search for neighbours."""
+"""Scores of held-out rows, for every alpha and fold from one nearest-neighbour search."""
 
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -10,7 +10,12 @@ from kernsemble._progress import Task
 from kernsemble._splits import Split
 from kernsemble._typing import BoolArray, FloatArray, IntArray
 from kernsemble.detection.local_kernels import Exceptions, LocalKernels
-from kernsemble.detection.neighbours import Neighbours, Search, Shape, positive_widths
+from kernsemble.detection.neighbours import (
+    KernelShape,
+    Neighbours,
+    NeighbourSearch,
+    positive_widths,
+)
 from kernsemble.detection.ranking import average_precision
 from kernsemble.solvers.kernel_sums import Profile, farthest
 
@@ -18,23 +23,23 @@ TINY = np.finfo(np.float64).tiny
 
 
 @dataclass(frozen=True)
-class Form:
-    """What kernels look like, but for how wide they all are."""
+class LocalKernelSettings:
+    """The settings of the kernels other than alpha."""
 
-    shape: Shape
+    shape: KernelShape
     profile: Profile
     n_neighbors: int
-    search: Search
+    search: NeighbourSearch
 
 
-class HeldOut(NamedTuple):
-    """What rows were scored by folds that did not learn from them."""
+class HeldOutScores(NamedTuple):
+    """Cross-validated scores of rows and average precisions, for every alpha."""
 
-    scores: FloatArray  # of rows (rows) for every alpha; their mean where several folds test
-    precision: FloatArray  # of every alpha (rows), average precision on folds that test rare rows
+    scores: FloatArray  # (rows, alphas), the mean over the folds that test a row
+    precision: FloatArray  # (alphas, folds), average precision on folds that test rare rows
 
     def best(self) -> int:
-        """Return the place of the best alpha, the first of several."""
+        """Return the index of the best alpha, the first of ties."""
         return int(self.precision.mean(axis=1).argmax())
 
     def results(self, alphas: FloatArray) -> dict[str, Any]:
@@ -43,43 +48,43 @@ class HeldOut(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Detection:
-    """One class against the rest: rows, which are rare, how often each counts, and the folds."""
+class RareClassProblem:
+    """One rare class against the rest: the rows with their weights, the folds, the settings."""
 
     X: FloatArray
     is_rare: BoolArray
     counts: FloatArray
     splits: list[Split]
-    form: Form
+    settings: LocalKernelSettings
 
     def neighbours(self) -> Neighbours:
-        """Return the neighbours that all rows and every fold need."""
-        needed = [self.counts, *(self._kept(split) for split in self.splits)]
-        form = self.form
+        """Search the neighbours needed by the final fit and by every fold."""
+        counts = [self.counts, *(self._training_counts(split) for split in self.splits)]
+        settings = self.settings
         return Neighbours.around(
-            self.X, self.is_rare, needed, form.n_neighbors, form.shape, form.search
+            self.X, self.is_rare, counts, settings.n_neighbors, settings.shape, settings.search
         )
 
-    def _kept(self, split: Split) -> FloatArray:
+    def _training_counts(self, split: Split) -> FloatArray:
         counts = self.counts.copy()
         counts[split.held_out] = 0.0
         return counts
 
     def kernels(self, neighbours: Neighbours, split: Split | None = None) -> LocalKernels:
-        """Return the kernels that all rows tell, or those that a fold keeps."""
-        counts, form = self.counts if split is None else self._kept(split), self.form
+        """Return the kernels fitted to all rows, or to the training rows of a fold."""
+        counts = self.counts if split is None else self._training_counts(split)
         return LocalKernels.around(
             self.X,
             neighbours,
             counts,
-            form.n_neighbors,
-            form.profile,
-            form.shape,
-            form.search.metric,
+            self.settings.n_neighbors,
+            self.settings.profile,
+            self.settings.shape,
+            self.settings.search.metric,
         )
 
-    def held_out(self, neighbours: Neighbours, alphas: FloatArray, task: Task) -> HeldOut:
-        """Score the tested rows of every fold by the kernels of the rows that it keeps."""
+    def held_out(self, neighbours: Neighbours, alphas: FloatArray, task: Task) -> HeldOutScores:
+        """Score the tested rows of every fold by the kernels of its training rows."""
         n = len(self.X)
         totals, times, columns = np.zeros((n, len(alphas))), np.zeros(n), []
         for place, split in enumerate(self.splits):
@@ -92,10 +97,10 @@ class Detection:
             task.note("fold", place)
         if not columns:
             raise ValueError(
-                "cv: no fold tests a row of the rare class: give folds that do, such as an int"
+                "cv: no fold tests a row of the rare class: give folds that do, for example an int"
             )
-        with np.errstate(invalid="ignore"):  # not a number where no fold tests a row
-            return HeldOut(totals / times[:, np.newaxis], np.transpose(columns))
+        with np.errstate(invalid="ignore"):  # NaN if no fold tests a row
+            return HeldOutScores(totals / times[:, np.newaxis], np.transpose(columns))
 
     def _precision(self, tested: IntArray, scores: FloatArray) -> list[float]:
         counts = self.counts[tested]
@@ -105,34 +110,32 @@ class Detection:
         ]
 
 
-def leave_one_out(
+def leave_one_out_scores(
     X: FloatArray,
     counts: FloatArray,
     neighbours: Neighbours,
     kernels: LocalKernels,
-    form: Form,
+    settings: LocalKernelSettings,
     alpha: float,
 ) -> FloatArray:
-    """Return what every row would be scored had it not been among those learned from.
+    """Return the score of every row by the kernels fitted without it.
 
-    A rare row loses its own kernel. A background row changes the radii of those kernels that it
-    is a neighbour of, which the next neighbour takes its place in; no other changes.
+    A rare row loses its own kernel. A background row changes the radii of the kernels that it
+    is a neighbour of, where the next neighbour replaces it; nothing else changes.
     """
-    neighbours = neighbours.of_those_present(counts)
-    shares = neighbours.shares(counts, form.n_neighbors)
+    neighbours = neighbours.with_positive_weight(counts)
+    shares = neighbours.shares(counts, settings.n_neighbors)
     entries = np.flatnonzero(shares)
     owners = np.searchsorted(neighbours.starts, entries, side="right") - 1
     left_out = neighbours.rows[entries]
-    without = _widths_without(X, counts, neighbours.of(owners), left_out, form)
+    without = _widths_without(X, counts, neighbours.take(owners), left_out, settings)
     squares = kernels.squares_of_pairs(X[left_out], owners, without)
     own = np.arange(len(neighbours.centres))
     nowhere = np.full(len(own), farthest(X.dtype))
-    exceptions = Exceptions.in_order(
-        (left_out, owners, squares), (neighbours.centres, own, nowhere)
-    )
+    exceptions = Exceptions.merge((left_out, owners, squares), (neighbours.centres, own, nowhere))
     scores = kernels.sums(X, np.array([alpha]), exceptions)[:, 0]
-    others = np.maximum(1.0 - kernels.weight, TINY)  # what the weights of the other centres sum to
-    if form.profile == "gaussian":
+    others = np.maximum(1.0 - kernels.weight, TINY)  # total weight of the other centres
+    if settings.profile == "gaussian":
         scores[neighbours.centres] -= np.log(others)
     else:
         scores[neighbours.centres] /= others
@@ -140,12 +143,16 @@ def leave_one_out(
 
 
 def _widths_without(
-    X: FloatArray, counts: FloatArray, lists: Neighbours, left_out: IntArray, form: Form
+    X: FloatArray,
+    counts: FloatArray,
+    lists: Neighbours,
+    left_out: IntArray,
+    settings: LocalKernelSettings,
 ) -> FloatArray:
-    """Return radii from lists of neighbours, each of which is to do without one row."""
+    """Return the radii from lists of neighbours, with one row left out of each list."""
     is_left_out = lists.rows == np.repeat(left_out, np.diff(lists.starts))
-    nobody = len(counts)
-    lists = replace(lists, rows=np.where(is_left_out, nobody, lists.rows))
-    shares = lists.shares(np.append(counts, 0.0), form.n_neighbors)
+    weightless = len(counts)  # index of an additional row of weight zero
+    lists = replace(lists, rows=np.where(is_left_out, weightless, lists.rows))
+    shares = lists.shares(np.append(counts, 0.0), settings.n_neighbors)
     lists = replace(lists, rows=np.where(is_left_out, 0, lists.rows))
-    return positive_widths(lists.widths(X, shares, form.shape), X, counts)
+    return positive_widths(lists.widths(X, shares, settings.shape), X, counts)
