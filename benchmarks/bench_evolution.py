@@ -33,7 +33,7 @@ from kernsemble._typing import FloatArray
 from kernsemble.experiments.methods.column_selection import SELECTIONS, above_the_gap
 from kernsemble.experiments.problems import draw
 from kernsemble.selection import ParallelEvolutionSelector
-from kernsemble.selection.criteria import Remembered, bind_criterion
+from kernsemble.selection.criteria import ScoreCache, bind_criterion
 
 LAST_GENERATIONS = {"zhu toy": 40, "zhu larger": 80}  # of the problems, by name
 MOST_COLUMNS = 20  # of which all subsets are scored
@@ -104,7 +104,7 @@ def rates(n: int, p: int, k: int) -> tuple[float, float, float, float]:
     y = X[:, 0] + rng.standard_normal(n)
     subsets = rng.random((2000, p)).argsort(axis=1) < k
     few, scoring = subsets[:200], bind_criterion("aic", X, y)
-    known = Remembered(scoring)
+    known = ScoreCache(scoring)
     known.scores(scoring, subsets)
     return (
         _rate(lambda: scoring.scores(subsets, scoring.start()), len(subsets)),

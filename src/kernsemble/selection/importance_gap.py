@@ -1,4 +1,4 @@
-"""Which columns the votes of universes select."""
+"""Selection of variables by their importances: the largest gap, and whether it may be noise."""
 
 from typing import NamedTuple
 
@@ -6,18 +6,18 @@ import numpy as np
 
 from kernsemble._typing import BoolArray, FloatArray
 
-NOISE = 1.645 * 0.5  # standard errors of a share of votes: at most half, passed by chance in 5 %
+NOISE = 1.645 * 0.5  # 95 % normal quantile times the largest standard deviation of a single vote
 
 
 class Gap(NamedTuple):
-    """The largest step between importances in falling order.
+    """The largest gap between importances in descending order.
 
     Attributes
     ----------
     n_above : int
-        How many columns are above it.
+        Number of variables above the gap.
     width : float
-        How large it is.
+        Width of the gap.
     """
 
     n_above: int
@@ -25,31 +25,31 @@ class Gap(NamedTuple):
 
 
 def by_importance(importances: FloatArray) -> np.ndarray:
-    """Return the columns, the most important first, equal ones in the order they come in."""
+    """Return the column indices in descending order of importance, ties in their original order."""
     return np.argsort(-importances, kind="stable")
 
 
 def largest_gap(importances: FloatArray) -> Gap:
-    """Return the largest gap, the first of equal ones.
+    """Return the largest gap, the first of ties.
 
-    Without any, since there is one column only or all are held equally often, all are above where
-    a majority of universes holds them, and none elsewhere.
+    If there is none, because there is only one variable or all importances are equal, all variables
+    are above it if a majority of universes selects them, else none.
     """
-    falling = importances[by_importance(importances)]
-    steps = falling[:-1] - falling[1:]
+    descending = importances[by_importance(importances)]
+    steps = descending[:-1] - descending[1:]
     if len(steps) == 0 or steps.max() <= 0.0:
-        return Gap(len(falling) if falling[0] > 0.5 else 0, 0.0)
-    place = int(np.argmax(np.round(steps, 12)))  # shares of votes are equal beyond rounding
+        return Gap(len(descending) if descending[0] > 0.5 else 0, 0.0)
+    place = int(np.argmax(np.round(steps, 12)))  # treats gaps that differ by rounding as ties
     return Gap(place + 1, float(steps[place]))
 
 
 def noise_of_gap(n_universes: int) -> float:
-    r"""Return :math:`0.8225 / \sqrt B`: a smaller gap between shares of B votes may be chance."""
+    r"""Return :math:`0.8225 / \sqrt B`, below which a gap may be due to chance with B universes."""
     return float(NOISE / np.sqrt(n_universes))
 
 
 def most_important(importances: FloatArray, n_columns: int) -> BoolArray:
-    """Return a mask of so many columns."""
+    """Return a mask of the `n_columns` most important variables."""
     support = np.zeros(len(importances), dtype=bool)
     support[by_importance(importances)[:n_columns]] = True
     return support
