@@ -1,4 +1,4 @@
-"""AdaBoost on stumps or on any classifier that supports sample weights, and with tuned rounds."""
+"""AdaBoost on stumps or any weighted classifier; and with rounds selected by cross-validation."""
 
 import warnings
 from collections.abc import Iterator, Sequence
@@ -306,8 +306,8 @@ class AdaBoostClassifierCV(VotingEnsembleCV, AdaBoostClassifier):
         self
         """
         check_positive("learning_rate", self.learning_rate)
-        asked = PAPERS_ROUNDS if self.ns_estimators is None else self.ns_estimators
-        grid = [int(T) for T in as_grid("ns_estimators", asked, check_count)]
+        values = PAPERS_ROUNDS if self.ns_estimators is None else self.ns_estimators
+        grid = [int(T) for T in as_grid("ns_estimators", values, check_count)]
         rows, codes, counts = self._read(X, y, sample_weight)
         cases, weight = self._present(rows, codes, counts)
         rng = check_random_state(self.random_state)

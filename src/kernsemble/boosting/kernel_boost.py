@@ -253,8 +253,10 @@ class KernelBoost(
     ) -> TemplateSpan:
         """Return the span of the templates."""
         names = getattr(self, "feature_names_in_", None)
-        asked = located(as_kernel(self.kernel), X.shape[1], None if names is None else list(names))
-        kernel = asked.require_definite("a learned kernel").bind(X, weight)
+        unbound = located(
+            as_kernel(self.kernel), X.shape[1], None if names is None else list(names)
+        )
+        kernel = unbound.require_definite("a learned kernel").bind(X, weight)
         templates = X if others is None else others
         self._check_memory(len(X), len(templates))
         n_drawn = self.n_templates
@@ -271,7 +273,7 @@ class KernelBoost(
             )
         if span.rank == 0:
             raise ValueError(
-                f"kernel = {asked!r} is zero on the templates: give another kernel, or rows that "
+                f"kernel = {unbound!r} is zero on the templates: give another kernel, or rows that "
                 "are not zero"
             )
         space = TemplateSpan(kernel, templates[span.pivots], span, span.G)

@@ -1,4 +1,4 @@
-"""LPBoost: hypothesis weights from a linear program, and with C or nu tuned."""
+"""LPBoost: weights from a linear program; and with C or nu selected by cross-validation."""
 
 import warnings
 from collections.abc import Iterator, Sequence
@@ -173,11 +173,11 @@ class LPBoostClassifier(VotingEnsemble):
         if self.nu is not None:
             check_nu("nu", self.nu)
             return Form.MARGIN, float(self.nu)
-        asked: Any = self.C
-        if isinstance(asked, str) and asked == "scale":
+        C: Any = self.C
+        if isinstance(C, str) and C == "scale":
             return Form.SOFT, SCALE / n_cases
-        check_penalty("C", asked, "scale")
-        return Form.SOFT, float(asked)
+        check_penalty("C", C, "scale")
+        return Form.SOFT, float(C)
 
     def _solve(self, program: LPBoostProgram, form: Form, strength: float, task: Task) -> None:
         """Solve the program and store the ensemble, also after an interrupt."""

@@ -114,7 +114,7 @@ class VotingEnsemble(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # t
         return self.classes_[winners(votes)]
 
     def staged_decision_function(self, X: ArrayLike) -> Iterator[FloatArray]:
-        """Yield the decision function after each round."""
+        """Yield the decision values after each round."""
         for votes in self._staged_votes(X):
             yield decisions(votes)
 

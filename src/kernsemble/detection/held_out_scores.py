@@ -9,7 +9,7 @@ from kernsemble._choice import cross_validation_results
 from kernsemble._progress import Task
 from kernsemble._splits import Split
 from kernsemble._typing import BoolArray, FloatArray, IntArray
-from kernsemble.detection.local_kernels import Exceptions, LocalKernels
+from kernsemble.detection.local_kernels import DistanceOverrides, LocalKernels
 from kernsemble.detection.neighbours import (
     KernelShape,
     Neighbours,
@@ -132,8 +132,10 @@ def leave_one_out_scores(
     squares = kernels.squares_of_pairs(X[left_out], owners, without)
     own = np.arange(len(neighbours.centres))
     nowhere = np.full(len(own), farthest(X.dtype))
-    exceptions = Exceptions.merge((left_out, owners, squares), (neighbours.centres, own, nowhere))
-    scores = kernels.sums(X, np.array([alpha]), exceptions)[:, 0]
+    overrides = DistanceOverrides.merge(
+        (left_out, owners, squares), (neighbours.centres, own, nowhere)
+    )
+    scores = kernels.sums(X, np.array([alpha]), overrides)[:, 0]
     others = np.maximum(1.0 - kernels.weight, TINY)  # total weight of the other centres
     if settings.profile == "gaussian":
         scores[neighbours.centres] -= np.log(others)

@@ -223,8 +223,8 @@ class LagoClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # t
         check_threshold(self.threshold)
         if isinstance(self.alpha, str):
             check_choice("alpha", self.alpha, ("cv",))
-            asked = ALPHAS if self.alphas is None else self.alphas
-            return np.array(as_grid("alphas", asked, check_positive))
+            values = ALPHAS if self.alphas is None else self.alphas
+            return np.array(as_grid("alphas", values, check_positive))
         check_positive("alpha", self.alpha)
         return np.array([float(self.alpha)])
 
@@ -377,7 +377,7 @@ class LagoClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # t
     def predict(self, X: ArrayLike) -> Any:
         """Return the predicted class: the rare one whose score exceeds its threshold most.
 
-        If none exceeds it, that is the largest class of the background.
+        If no score does, the largest class of the background is predicted.
 
         Parameters
         ----------

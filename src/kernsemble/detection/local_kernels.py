@@ -59,7 +59,7 @@ class LocalKernels(Value):
         )
 
     def sums(
-        self, X: FloatArray, alphas: FloatArray, exceptions: "Exceptions | None" = None
+        self, X: FloatArray, alphas: FloatArray, overrides: "DistanceOverrides | None" = None
     ) -> FloatArray:
         """Return the mean of the kernels, or its log if Gaussian, with a column per alpha.
 
@@ -70,8 +70,8 @@ class LocalKernels(Value):
 
         def work(rows: slice) -> FloatArray:
             squares = self.squares(X[rows])
-            if exceptions is not None:
-                exceptions.apply(squares, rows)
+            if overrides is not None:
+                overrides.apply(squares, rows)
             return kernel_sums(squares, self.weight, alphas, self.profile)
 
         return np.concatenate(_threads.run(work, _threads.blocks(len(X), height)))
@@ -108,7 +108,7 @@ class LocalKernels(Value):
 
 
 @dataclass(frozen=True, eq=False)
-class Exceptions:
+class DistanceOverrides:
     """Squared distances that replace those of some pairs of rows and centres."""
 
     rows: IntArray  # ascending

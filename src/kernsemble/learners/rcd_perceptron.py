@@ -17,7 +17,7 @@ from kernsemble.learners.zero_one_descent import Projections, minimise_error
 
 __all__ = ["RCDPerceptron", "draw_directions", "fisher_discriminant", "minimise_error"]
 
-Variant: TypeAlias = Literal["random-bias", "random", "coordinate"]
+DescentVariant: TypeAlias = Literal["random-bias", "random", "coordinate"]
 Start: TypeAlias = Literal["zero", "fisher"]
 
 RIDGE = 1e-6  # ridge penalty of Fisher's discriminant, relative to the mean variance within classes
@@ -94,7 +94,7 @@ class RCDPerceptron(SearchingLearner, ClassifierMixin, BaseEstimator):
 
     def __init__(
         self,
-        variant: Variant = "random-bias",
+        variant: DescentVariant = "random-bias",
         n_epochs: int = 200,
         start: Start | Any = "zero",
         random_state: Any = None,
@@ -130,7 +130,7 @@ class RCDPerceptron(SearchingLearner, ClassifierMixin, BaseEstimator):
         return self._descend(scaled, codes[present], weight[present], rng)
 
     def _check_settings(self) -> None:
-        check_choice("variant", self.variant, get_args(Variant))
+        check_choice("variant", self.variant, get_args(DescentVariant))
         check_count("n_epochs", self.n_epochs)
         if not hasattr(self.start, "fit"):
             check_choice("start", self.start, get_args(Start))
@@ -209,7 +209,7 @@ class PerceptronSearch(CodedSearch):
 
 
 def draw_directions(
-    variant: Variant, n_features: int, n_epochs: int, rng: np.random.Generator
+    variant: DescentVariant, n_features: int, n_epochs: int, rng: np.random.Generator
 ) -> FloatArray:
     """Return the unit vectors of the line searches, with the bias in the last component.
 

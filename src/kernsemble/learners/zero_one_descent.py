@@ -115,7 +115,7 @@ def _descend(
     vote, equal = signs * weight, SAME * weight.sum()
     u, delta, bucket = np.empty(n), np.empty(n), np.empty(n, dtype=np.uint32)
     n_buckets = n // ROWS_PER_BUCKET + 1
-    change, before = np.empty((n_buckets + 1, 2)), np.empty(n_buckets)
+    change, error_before = np.empty((n_buckets + 1, 2)), np.empty(n_buckets)
     is_listed, row = np.empty(n_buckets + 1, dtype=np.bool_), np.empty(n, dtype=np.uint32)
     w = w.copy().reshape(1, D + 1)
     _project(columns, w, a)
@@ -131,16 +131,16 @@ def _descend(
         kappa = _typical_crossing(a[0], b, noise)
         if kappa > 0.0:
             _cross(a[0], b, vote, kappa, u, delta, bucket, change)
-            limit = _shortlist(change, before, is_listed, equal)
+            limit = _shortlist(change, error_before, is_listed, equal)
             m = _sort(u, bucket, is_listed, row)
             t, least = _best_step(
-                a[0], b, kappa, u, delta, bucket, before, row[:m], limit, noise, equal
+                a[0], b, kappa, u, delta, bucket, error_before, row[:m], limit, noise, equal
             )
             if least > limit - equal:  # the apparent best interval is due to rounding
                 is_listed[:n_buckets] = True
                 m = _sort(u, bucket, is_listed, row)
                 t, _ = _best_step(
-                    a[0], b, kappa, u, delta, bucket, before, row[:m], np.inf, noise, equal
+                    a[0], b, kappa, u, delta, bucket, error_before, row[:m], np.inf, noise, equal
                 )
             length = _move(w[0], t, d, moved[0])
             if length > 0.0:
@@ -254,24 +254,26 @@ def _cross(
 
 
 @jit
-def _shortlist(change: FloatArray, before: FloatArray, is_listed: BoolArray, equal: float) -> float:
+def _shortlist(
+    change: FloatArray, error_before: FloatArray, is_listed: BoolArray, equal: float
+) -> float:
     """Mark the buckets with ends of intervals that may be best; return the limit of their errors.
 
-    Errors are relative to the leftmost interval. They are exact between buckets (`before` the next
-    one), and within a bucket bounded below by leaving out its rises.
+    Errors are relative to the leftmost interval. They are exact between buckets, as `error_before`
+    the next one, and within a bucket bounded below by leaving out its rises.
     """
-    error, least, n_buckets = 0.0, 0.0, len(before)
+    error, least, n_buckets = 0.0, 0.0, len(error_before)
     for k in range(n_buckets):
-        before[k] = error
+        error_before[k] = error
         error += change[k, 0] + change[k, 1]
         least = min(least, error)
     limit = least + 2.0 * equal
     is_listed[:] = False
     for k in range(n_buckets):
-        if before[k] + change[k, 1] > limit:
+        if error_before[k] + change[k, 1] > limit:
             continue
         is_listed[k] = True
-        if before[k] <= limit:
+        if error_before[k] <= limit:
             _list_last(change, k, is_listed)
     if error <= limit:
         _list_last(change, n_buckets, is_listed)
@@ -316,7 +318,7 @@ def _best_step(
     u: FloatArray,
     delta: FloatArray,
     bucket: IntArray,
-    before: FloatArray,
+    error_before: FloatArray,
     row: IntArray,
     limit: float,
     noise: float,
@@ -335,21 +337,21 @@ def _best_step(
             error += delta[i]
         if p < m:
             j = row[p]
-            error = error if bucket[j] == own else before[bucket[j]]
+            error = error if bucket[j] == own else error_before[bucket[j]]
             own = bucket[j]
         if error > limit or error > least + equal:
             continue
-        low, high, inexact = -1.0, 1.0, STILL
+        lower, upper, inexact = -1.0, 1.0, STILL
         if p > 0:
-            low = u[i]
+            lower = u[i]
             inexact += noise / (kappa * abs(b[i]) + abs(a[i]))
         if p < m:
-            high = u[j]
+            upper = u[j]
             inexact += noise / (kappa * abs(b[j]) + abs(a[j]))
-        width = high - low
+        width = upper - lower
         if width <= inexact:
             continue
-        if low < 0.0 < high:
+        if lower < 0.0 < upper:
             width -= 2.0  # the present interval, only if there is no other
         if error < least - equal or width > widest:
             least, widest, best = min(error, least), width, p
@@ -360,9 +362,9 @@ def _best_step(
 def _step(a: FloatArray, b: FloatArray, kappa: float, row: IntArray, best: int) -> float:
     """Return the step to the middle of the interval before a crossing, or beyond all of them."""
     i, j = row[max(best - 1, 0)], row[min(best, len(row) - 1)]
-    low, high = -a[i] / b[i], -a[j] / b[j]
+    lower, upper = -a[i] / b[i], -a[j] / b[j]
     if best == 0:
-        return high - kappa
+        return upper - kappa
     if best == len(row):
-        return low + kappa
-    return 0.5 * (low + high)
+        return lower + kappa
+    return 0.5 * (lower + upper)

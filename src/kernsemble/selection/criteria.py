@@ -109,7 +109,7 @@ class LikelihoodScoring(Scoring):
 class CallableScoring(Scoring):
     """Any function of the selected columns and y.
 
-    The empty subset is not evaluated: its score is infinity, as is that of NaN.
+    The empty subset is not evaluated: its score is infinity. NaN is replaced by infinity, too.
     """
 
     function: Callable[..., float]

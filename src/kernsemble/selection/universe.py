@@ -16,7 +16,7 @@ class EvolutionSettings(NamedTuple):
     population : int
         Population size: the number of subsets per generation.
     density : float
-        Inclusion probability of a variable in the first generation.
+        Fraction of the subsets of the first generation that contain a variable, equal for all.
     mutation : float
         Mutation probability of a variable.
     """

@@ -243,7 +243,7 @@ def _errors_of_branch(
 ) -> float:
     """Return the expected errors of a branch with these cases, or any value above the limit."""
     cases, parts = _longer(root_cases, len(root_cases)), _longer(root_parts, len(root_parts))
-    pending = np.empty((64, 3), dtype=np.int64)  # node, start, stop; the last is next
+    pending = np.empty((64, 3), dtype=np.int64)  # a stack of node, start, stop
     pending[0] = root, 0, len(root_cases)
     n_pending, errors, total = 1, 0.0, np.empty(n_classes)
     while n_pending > 0 and errors <= limit:

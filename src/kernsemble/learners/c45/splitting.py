@@ -72,16 +72,16 @@ def grow_nodes(
         if depth >= max_depth or not may_be_split:
             continue
         here = cases[:, start:stop]
-        d, n_low = _best_test(
+        d, n_below = _best_test(
             columns, here, codes, weight, total, min_cases, n_present, threshold_penalty, work
         )
         if d < 0:
             continue
-        share, n_left, n_right = _take_sides(columns[d], here[d], weight, n_low, side)
+        share, n_left, n_right = _take_sides(columns[d], here[d], weight, n_below, side)
         middle, end = start + n_right, start + n_right + n_left
         if end > cases.shape[1]:
             cases, parts = _wider(cases, end), _longer(parts, end)
-        threshold[node] = _middle(columns[d, here[d, n_low - 1]], columns[d, here[d, n_low]])
+        threshold[node] = _middle(columns[d, here[d, n_below - 1]], columns[d, here[d, n_below]])
         feature[node], left[node] = d, node + 1
         _part(cases, 0, 1, side, start, stop, n_left, n_right)
         _part_weights(cases[0], weight, side, share, parts, start, middle, end)
@@ -170,19 +170,19 @@ def _best_test(
     """
     gain, known, below = np.empty(len(columns)), np.empty(len(columns)), np.empty(len(columns))
     n_cases, of_node = total.sum(), _entropy(total, total.sum())
-    low, high = np.empty(len(total)), np.empty(len(total))
-    n_low = np.empty(len(columns), dtype=np.int64)
+    class_below, class_above = np.empty(len(total)), np.empty(len(total))
+    n_below = np.empty(len(columns), dtype=np.int64)
     sum_of_gains, n_possible = 0.0, 0
     for d in range(len(columns)):
-        gain[d], known[d], below[d], n_low[d] = _best_threshold(
+        gain[d], known[d], below[d], n_below[d] = _best_threshold(
             columns[d],
             cases[d],
             codes,
             weight,
             total,
             of_node,
-            low,
-            high,
+            class_below,
+            class_above,
             min_cases,
             n_present,
             threshold_penalty,
@@ -202,7 +202,7 @@ def _best_test(
             information = (information + _bits(n_cases - known[d], n_cases)) / n_cases
             if information > EPSILON and gain[d] / information > best_ratio + ROUNDING:
                 best, best_ratio = d, gain[d] / information
-    return (best, n_low[best]) if best >= 0 else (-1, 0)
+    return (best, n_below[best]) if best >= 0 else (-1, 0)
 
 
 @jit
@@ -213,27 +213,27 @@ def _best_threshold(
     weight: FloatArray,
     total: FloatArray,
     of_node: float,
-    low: FloatArray,
-    high: FloatArray,
+    class_below: FloatArray,
+    class_above: FloatArray,
     min_cases: float,
     n_present: int,
     threshold_penalty: bool,
     work: FloatArray,
 ) -> tuple[float, float, float, int]:
     """Return the best gain or 0, the weights known and below, and the number of cases below."""
-    n_known = _count_known(column, cases, codes, weight, total, low, high)
-    known = high.sum()
+    n_known = _count_known(column, cases, codes, weight, total, class_below, class_above)
+    known = class_above.sum()
     if known < (1.0 - ROUNDING) * 2.0 * min_cases or column[cases[0]] == column[cases[n_known - 1]]:
         return 0.0, known, 0.0, 0
     least = (1.0 - ROUNDING) * max(min_cases, min(25.0, 0.1 * known / n_present))
-    before = of_node if n_known == len(cases) else _entropy(high, known)
+    before = of_node if n_known == len(cases) else _entropy(class_above, known)
     if len(total) == 2:
         best, place, below, n_thresholds = _scan_two(
-            column, cases[:n_known], codes, weight, high[1], known, least, before, work
+            column, cases[:n_known], codes, weight, class_above[1], known, least, before, work
         )
     else:
         best, place, below, n_thresholds = _scan(
-            column, cases[:n_known], codes, weight, low, high, known, least, before
+            column, cases[:n_known], codes, weight, class_below, class_above, known, least, before
         )
     if place == 0:
         return 0.0, known, 0.0, 0
@@ -248,8 +248,8 @@ def _scan(
     cases: IntArray,
     codes: IntArray,
     weight: FloatArray,
-    low: FloatArray,
-    high: FloatArray,
+    class_below: FloatArray,
+    class_above: FloatArray,
     known: float,
     least: float,
     before: float,
@@ -261,18 +261,18 @@ def _scan(
     run of cases of one class it is a concave function of their weight on the left, with its
     minimum at an end of the run.
     """
-    squares_low, squares_high = 0.0, 0.0
-    for each in high:
-        squares_high += each * each
+    squares_below, squares_above = 0.0, 0.0
+    for each in class_above:
+        squares_above += each * each
     best, best_place, best_below, n_thresholds, below = before, 0, 0.0, 0, 0.0
     value, is_threshold = column[cases[0]], False
     for k in range(len(cases) - 1):
         i, j = cases[k], cases[k + 1]
         w, c = weight[i], codes[i]
-        squares_low += w * (2.0 * low[c] + w)
-        squares_high -= w * (2.0 * high[c] - w)
-        low[c] += w
-        high[c] -= w
+        squares_below += w * (2.0 * class_below[c] + w)
+        squares_above -= w * (2.0 * class_above[c] - w)
+        class_below[c] += w
+        class_above[c] -= w
         below += w
         above = known - below
         last, value, was_threshold = value, column[j], is_threshold
@@ -280,7 +280,7 @@ def _scan(
         n_thresholds += is_threshold
         if not is_threshold:
             continue
-        gini = known - (squares_low * above + squares_high * below) / (below * above)
+        gini = known - (squares_below * above + squares_above * below) / (below * above)
         if 2.0 * gini < best:
             is_within_run = (
                 was_threshold
@@ -290,7 +290,7 @@ def _scan(
                 and above - weight[j] >= least
             )
             if not is_within_run:
-                after = _entropy(low, below) + _entropy(high, above)
+                after = _entropy(class_below, below) + _entropy(class_above, above)
                 if after < best - ROUNDING * known:
                     best, best_place, best_below = after, k + 1, below
     return best, best_place, best_below, n_thresholds
@@ -374,18 +374,18 @@ def _count_known(
     codes: IntArray,
     weight: FloatArray,
     total: FloatArray,
-    low: FloatArray,
-    high: FloatArray,
+    class_below: FloatArray,
+    class_above: FloatArray,
 ) -> int:
-    """Fill `high` with the class weights of known values; return the number of known values."""
+    """Fill `class_above` with the class weights of known values; return their number."""
     has_missing = np.isnan(column[cases[len(cases) - 1]])
     for k in range(len(total)):
-        low[k], high[k] = 0.0, 0.0 if has_missing else total[k]
+        class_below[k], class_above[k] = 0.0, 0.0 if has_missing else total[k]
     if not has_missing:
         return len(cases)
     n_known = 0
     while not np.isnan(column[cases[n_known]]):
-        high[codes[cases[n_known]]] += weight[cases[n_known]]
+        class_above[codes[cases[n_known]]] += weight[cases[n_known]]
         n_known += 1
     return n_known
 
@@ -412,7 +412,7 @@ def _middle(lower: float, upper: float) -> float:
 
 @jit
 def _take_sides(
-    column: FloatArray, cases: IntArray, weight: FloatArray, n_low: int, side: IntArray
+    column: FloatArray, cases: IntArray, weight: FloatArray, n_below: int, side: IntArray
 ) -> tuple[float, int, int]:
     """Mark cases as left (−1), right (1) or missing (0).
 
@@ -422,7 +422,7 @@ def _take_sides(
     below, above, n_missing = 0.0, 0.0, 0
     for k in range(len(cases)):
         i = cases[k]
-        if k < n_low:
+        if k < n_below:
             side[i] = -1
             below += weight[i]
         elif np.isnan(column[i]):
@@ -431,7 +431,7 @@ def _take_sides(
         else:
             side[i] = 1
             above += weight[i]
-    return below / (below + above), n_low + n_missing, len(cases) - n_low
+    return below / (below + above), n_below + n_missing, len(cases) - n_below
 
 
 @jit
