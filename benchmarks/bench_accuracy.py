@@ -1,17 +1,16 @@
 """Compare ``kernel="auto"`` with a random forest and gradient boosting, all at their defaults.
 
-Every set of classes in the data folder is split a few times, the same splits for all
+Every classification set in the data folder is split a few times, with the same splits for all
 methods. Sets that come with several splits (of the IDA collection) use those. For all others
-stratified training sets are drawn, as large as the given one, or 60 % of the rows, and at
-most ``--rows``; the test set is the rest, at most 20,000 rows. Where rows belong together in
-groups, no group is on both sides; classes of which one row is drawn are left out (two of
-shuttle). Columns whose categories have names are categories: one
-column each for ours and the forest, told to boosting, which handles them itself. The other
-columns are as they come.
+stratified training sets are drawn, of the size of the given one, or 60 % of the rows, and at
+most ``--rows``; the test set is the rest, at most 20,000 rows. If rows are grouped, no group is
+in both parts; classes with one training row are left out (two of shuttle). Columns with named
+categories are one-hot encoded for ours and the forest, and declared as categorical to boosting,
+which supports them. The other columns are unchanged.
 
 A cell is the mean test error in percent and the mean time in seconds to fit and to predict.
-Ours is compared with whichever of forest and boosting has the smaller mean error on a set;
-the difference is clear where it exceeds two standard errors, taken over the test rows on
+Ours is compared with the one of forest and boosting that has the smaller mean error on a set;
+the difference is clear if it exceeds two standard errors, taken over the test rows on
 which the two disagree. Run from the repository, with the data folder in ``KERNSEMBLE_DATA``:
 ``.venv/bin/python benchmarks/bench_accuracy.py [--sets ...] [--splits 3] [--rows 6000]
 [--methods ...]``.
@@ -42,14 +41,14 @@ from sklearn.preprocessing import OneHotEncoder
 from kernsemble.datasets import Dataset, Split, list_datasets, load
 from kernsemble.svm import InfiniteEnsembleClassifierCV
 
-NUMBERS_TO_FIT = {"abalone"}  # rings are an age, not a class
+REGRESSION_SETS = {"abalone"}  # the number of rings is an age, not a class
 TRAINING_SHARE = 0.6
 MOST_TEST_ROWS = 20_000
 OURS, RIVALS = "auto", ("forest", "boosting")
 
 
 def auto(is_category: np.ndarray, seed: int) -> Any:
-    """Return our machine, which chooses kernel, scaling and C."""
+    """Return our classifier, which selects kernel, scaling and C."""
     machine = InfiniteEnsembleClassifierCV(kernel="auto", random_state=seed)
     return make_pipeline(indicators(is_category), machine)
 
@@ -75,7 +74,7 @@ def explainable_boosting(is_category: np.ndarray, seed: int) -> Any:
 
 
 def indicators(is_category: np.ndarray) -> Any:
-    """Return the step that gives each category, and a missing one, a column of zeros and ones."""
+    """Return the one-hot encoding of categories, missing values included."""
     return make_column_transformer(
         (
             OneHotEncoder(handle_unknown="ignore", sparse_output=False),
@@ -101,18 +100,18 @@ def draw_split(dataset: Dataset, number: int, most_rows: int) -> Split:
     inside, outside = np.arange(len(dataset.y)), None
     if dataset.groups is not None:
         groups = np.random.default_rng(number).permutation(np.unique(dataset.groups))
-        chosen = np.isin(dataset.groups, groups[: round(TRAINING_SHARE * len(groups))])
-        inside, outside = np.flatnonzero(chosen), np.flatnonzero(~chosen)
+        in_training = np.isin(dataset.groups, groups[: round(TRAINING_SHARE * len(groups))])
+        inside, outside = np.flatnonzero(in_training), np.flatnonzero(~in_training)
     n_rows = min(given or round(TRAINING_SHARE * len(dataset.y)), most_rows, len(inside))
     train, rest = stratified(inside, dataset.y, n_rows, number)
     test, _ = stratified(rest if outside is None else outside, dataset.y, MOST_TEST_ROWS, number)
     classes, counts = np.unique(dataset.y[train], return_counts=True)
-    known = classes[counts > 1]  # a single row cannot be both learned from and held out
+    known = classes[counts > 1]  # cross-validation needs two rows per class
     return Split(*(rows[np.isin(dataset.y[rows], known)] for rows in (train, test)))
 
 
 def stratified(rows: np.ndarray, y: np.ndarray, n: int, seed: int) -> tuple[Any, Any]:
-    """Return `n` of the rows with the classes in proportion, and the others."""
+    """Return a stratified sample of `n` rows, and the other rows."""
     if n >= len(rows):
         return rows, rows[:0]
     return tuple(train_test_split(rows, train_size=n, stratify=y[rows], random_state=seed))
@@ -120,7 +119,7 @@ def stratified(rows: np.ndarray, y: np.ndarray, n: int, seed: int) -> tuple[Any,
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What a method did on one split: which test rows it got wrong, and how long it took."""
+    """The result of a method on one split: the test rows it got wrong, and its times."""
 
     wrong: np.ndarray
     fit_seconds: float
@@ -135,13 +134,13 @@ def measure(dataset: Dataset, split: Split, method: str, seed: int) -> Outcome:
     start = time.perf_counter()
     machine.fit(dense(dataset.X[split.train]), dataset.y[split.train])
     fitted = time.perf_counter()
-    foreseen = machine.predict(dense(dataset.X[split.test]))
+    predicted = machine.predict(dense(dataset.X[split.test]))
     end = time.perf_counter()
-    return Outcome(foreseen != dataset.y[split.test], fitted - start, end - fitted)
+    return Outcome(predicted != dataset.y[split.test], fitted - start, end - fitted)
 
 
 def dense(X: Any) -> np.ndarray:
-    """Return rows as an array: boosting takes no others."""
+    """Return rows as a dense array, which boosting needs."""
     return X.toarray() if sparse.issparse(X) else X
 
 
@@ -154,7 +153,7 @@ def mean_error(outcomes: list[Outcome]) -> float:
 
 
 def advantage(outcomes: Outcomes) -> tuple[float, float] | None:
-    """Return how much smaller our error is than the better rival's, and its standard error."""
+    """Return the better rival's error minus ours, and its standard error."""
     present = [rival for rival in RIVALS if rival in outcomes]
     if OURS not in outcomes or not present:
         return None
@@ -170,13 +169,13 @@ def advantage(outcomes: Outcomes) -> tuple[float, float] | None:
 
 
 def ranks(outcomes: Outcomes) -> dict[str, float]:
-    """Return the place of each method on one set, 1 for the smallest error."""
+    """Return the rank of each method on one set, 1 for the smallest error."""
     places = rankdata([round(mean_error(each), 6) for each in outcomes.values()])
     return dict(zip(outcomes, map(float, places), strict=True))
 
 
 def cells(outcomes: Outcomes) -> str:
-    """Return a table's cells: error, place and times of each method, and our advantage."""
+    """Return a table's cells: error, rank and times of each method, and our advantage."""
     places = ranks(outcomes)
     texts = [
         f"{mean_error(each):.2f} ({places[method]:g}; {_mean(each, 'fit_seconds'):.2f} + "
@@ -194,7 +193,7 @@ def _mean(outcomes: list[Outcome], name: str) -> float:
 
 
 def report(results: dict[str, Outcomes], methods: list[str]) -> None:
-    """Print averages over the sets, and how often ours wins."""
+    """Print averages over the sets, and the number of sets that ours wins."""
     print("\n| | " + " | ".join(methods) + " |\n|" + "---|" * (len(methods) + 1))
     rows = {
         "mean error, %": [np.mean([mean_error(r[m]) for r in results.values()]) for m in methods],
@@ -226,8 +225,8 @@ def _report_gains(gains: np.ndarray) -> None:
 
 
 def main() -> None:
-    """Print the table, a row a set as it is done, and the averages."""
-    sets = [entry.name for entry in list_datasets() if entry.name not in NUMBERS_TO_FIT]
+    """Print the table, one row per set, and the averages."""
+    sets = [entry.name for entry in list_datasets() if entry.name not in REGRESSION_SETS]
     methods = [name for name in METHODS if name != "ebm" or find_spec("interpret")]
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--sets", nargs="+", choices=sets, default=sets, metavar="SET")
@@ -252,7 +251,7 @@ def main() -> None:
         size = f"{len(splits[0].train)} × {dataset.X.shape[1]}"
         print(f"| {name} | {size} | {cells(results[name])} |", flush=True)
     report(results, options.methods)
-    print(f"\n{options.splits} splits a set in {time.perf_counter() - start:.0f} s.")
+    print(f"\n{options.splits} splits per set in {time.perf_counter() - start:.0f} s.")
 
 
 if __name__ == "__main__":

@@ -1,14 +1,14 @@
-"""Time AdaBoost, LPBoost and their learners.
+"""Time AdaBoost, LPBoost and their base learners.
 
-On threenorm with 20 features, one thread, compilation excluded (told apart), best of several runs
-side by side:
+On threenorm with 20 features, one thread, without compilation (printed separately), best of
+several runs:
 
 - AdaBoost on stumps against scikit-learn's on trees of depth one, its default;
-- LPBoost on stumps to the optimum over all of them, on one live linear program, against building
-  the program anew in each round for `scipy.optimize.linprog` (the same stump search, the same end);
-- the linear programs of LPBoost on trees, perceptrons and stumps, one hypothesis after another, by
-  the dense dual simplex method and by HiGHS, in time of the processor;
-- a single fit of each learner, against scikit-learn's nearest.
+- LPBoost on stumps to the optimum over all of them, on one live linear program, against rebuilding
+  the program in each round for `scipy.optimize.linprog` (same stump search, same stopping rule);
+- the linear programs of LPBoost on trees, perceptrons and stumps, one hypothesis at a time, by
+  the dense dual simplex method and by HiGHS, in processor time;
+- a single fit of each base learner, against the most similar one of scikit-learn.
 
 Run from the repository: ``.venv/bin/python benchmarks/bench_boosting.py [--parts adaboost lpboost
 programs learners]``.
@@ -29,10 +29,10 @@ from sklearn.linear_model import Perceptron
 from sklearn.tree import DecisionTreeClassifier
 
 from kernsemble.boosting import AdaBoostClassifier, LPBoostClassifier
-from kernsemble.boosting.program import Program
+from kernsemble.boosting.lpboost_program import LPBoostProgram
 from kernsemble.datasets import make_threenorm
 from kernsemble.learners import C45Tree, DecisionStump, RCDPerceptron
-from kernsemble.learners.search import Cases, search_for
+from kernsemble.learners.hypothesis_search import Cases, search_for
 from kernsemble.solvers.column_generation import generate_columns
 from kernsemble.solvers.linear_program import Form, _DenseProgram, _HighsProgram
 
@@ -61,9 +61,9 @@ def adaboost() -> None:
 
 
 def rebuilt(X: np.ndarray, y: np.ndarray, C: float, tol: float) -> tuple[float, int]:
-    """Return the optimum over all stumps and the rounds, by a new program in each round."""
+    """Return the optimum over all stumps and the number of rounds, with a new program per round."""
     cases = Cases(X, np.intp(y > 0), np.array([-1, 1]), len(X))
-    program = Program(cases, np.ones(len(X)), DecisionStump().search(cases, None))
+    program = LPBoostProgram(cases, np.ones(len(X)), DecisionStump().search(cases, None))
     U, columns = np.full(len(X), C), []
     while True:
         ((_, column),) = program.price(U)
@@ -77,13 +77,13 @@ def rebuilt(X: np.ndarray, y: np.ndarray, C: float, tol: float) -> tuple[float, 
 
 
 def lpboost() -> None:
-    """Compare LPBoost on one live program with building it anew, and go to 10,000 rows."""
+    """Compare LPBoost on one live program with rebuilding it, and time it up to 10,000 rows."""
     X, y = make_threenorm(60, random_state=0)
     first = seconds(LPBoostClassifier(), X, y, 1)
     print(f"\nFirst fit in this process, compiled code compiled or loaded: {first:.1f} s.\n")
     print(
-        "| LPBoost-Stump | C | columns | with weight | ours, s | one a round, s | its columns "
-        "| rebuilt, s | its columns | ratios | objectives apart |\n|" + "---|" * 11
+        "| LPBoost-Stump | C | columns | with weight | ours, s | one per round, s | its columns "
+        "| rebuilt, s | its columns | ratios | objectives differ by |\n|" + "---|" * 11
     )
     for n, multiple in ((300, 50), (600, 50), (600, 600)):
         X, y = make_threenorm(n, random_state=0)
@@ -115,10 +115,12 @@ def lpboost() -> None:
 def hypotheses(
     n: int, learner: Any, C: float, max_columns: int
 ) -> tuple[list[np.ndarray], np.ndarray]:
-    """Return the columns that LPBoost on threenorm asks for, one a round, and the limits."""
+    """Return the columns that LPBoost on threenorm generates, one per round, and the bounds."""
     X, y = make_threenorm(n, random_state=0)
     cases = Cases(X, np.intp(y > 0), np.array([-1, 1]), n)
-    program = Program(cases, np.ones(n), search_for(learner, cases, np.random.RandomState(0)))
+    program = LPBoostProgram(
+        cases, np.ones(n), search_for(learner, cases, np.random.RandomState(0))
+    )
     master = program.master(Form.SOFT, C)
     found = {}
 
@@ -132,12 +134,11 @@ def hypotheses(
 
 
 def programs() -> None:
-    """Give the same hypotheses, one after another, to both solvers of linear programs."""
+    """Compare both linear program solvers on the same hypotheses, one at a time."""
     print(
-        "\n| LPBoost on | rows | C | columns | equations | ms a round, last fifth | HiGHS | ratio "
-        "| steps a round | HiGHS | µs a step | all rounds, s | HiGHS | objectives apart |\n|"
-        + "---|"
-        * 14
+        "\n| LPBoost on | rows | C | columns | equations | ms per round, last fifth | HiGHS "
+        "| ratio | steps per round | HiGHS | µs per step | all rounds, s | HiGHS "
+        "| objectives differ by |\n|" + "---|" * 14
     )
     for name, learner, n, C, most in (
         ("C4.5 trees", C45Tree(), 300, 8.0, 300),
@@ -174,13 +175,13 @@ def programs() -> None:
 
 
 def learners() -> None:
-    """Time single fits of the learners at three sizes."""
+    """Time single fits of the base learners at three sizes."""
     pairs = {
         "DecisionStump": (DecisionStump(), DecisionTreeClassifier(max_depth=1)),
         "RCDPerceptron, 200 epochs": (RCDPerceptron(random_state=0), Perceptron()),
         "C45Tree": (C45Tree(), DecisionTreeClassifier(criterion="entropy", min_samples_leaf=2)),
     }
-    print("\n| a fit, ms (scikit-learn's nearest) | 300 x 20 | 3,000 x 20 | 30,000 x 20 |")
+    print("\n| one fit, ms (scikit-learn's, ms) | 300 x 20 | 3,000 x 20 | 30,000 x 20 |")
     print("|---|---|---|---|")
     for name, (ours, theirs) in pairs.items():
         cells = []

@@ -1,7 +1,7 @@
-"""Seconds and peak memory of ``kernsemble fit`` and ``predict`` on a large CSV.
+"""Measure the time and peak memory of ``kernsemble fit`` and ``predict`` on a large CSV.
 
-The table is threenorm with 20 columns of numbers and one of categories, which tells nothing. Each
-command is a process of its own, as it is typed, its bars on standard error. Run from the
+The table is threenorm with 20 columns of numbers and one uninformative categorical column. Each
+command runs in a separate process, with its progress bars on standard error. Run from the
 repository: ``.venv/bin/python benchmarks/bench_cli.py [--rows 1000000] [--options ...]``.
 """
 
@@ -31,48 +31,48 @@ def write_table(path: Path, n: int, seed: int) -> None:
     pl.DataFrame(columns).write_csv(path, float_precision=6)
 
 
-def typed(*words: str | Path) -> tuple[str, float, float, float]:
-    """Return what a command answers, its seconds, those of the cores, and its peak gigabytes."""
+def run_command(*words: str | Path) -> tuple[str, float, float, float]:
+    """Return a command's output, elapsed seconds, processor seconds, and peak memory in GB."""
     start = time.perf_counter()
     command = [sys.executable, "-m", "kernsemble", *map(str, words)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        told = process.stdout.read()
+        output = process.stdout.read()
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode != 0:
         sys.exit(process.returncode)
-    seconds, at_work = time.perf_counter() - start, usage.ru_utime + usage.ru_stime
-    return told, seconds, at_work, usage.ru_maxrss / 1e6
+    seconds, processor = time.perf_counter() - start, usage.ru_utime + usage.ru_stime
+    return output, seconds, processor, usage.ru_maxrss / 1e6
 
 
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--rows", type=int, default=1_000_000)
-    parser.add_argument("--options", nargs="*", default=[], help="of fit, without dashes")
-    asked = parser.parse_args()
+    parser.add_argument("--options", nargs="*", default=[], help="options of fit, without dashes")
+    arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as place:
         train, test, model, scores = (
             Path(place) / name for name in ("train.csv", "test.csv", "m.skops", "scores.csv")
         )
-        write_table(train, asked.rows, 0)
+        write_table(train, arguments.rows, 0)
         write_table(test, TEST_ROWS, 1)
         size = train.stat().st_size / 1e6
-        words = [word for each in asked.options for word in f"--{each}".split("=")]
-        fit = typed(
+        words = [word for each in arguments.options for word in f"--{each}".split("=")]
+        fit = run_command(
             *("fit", train, "--target", "y", "--test", test, "--out", model),
             *("--progress", "--json", *words),
         )
-        predict = typed("predict", model, train, "-o", scores, "--progress", "--json")
-        told = json.loads(fit[0])
-        best = told["leaderboard"][0]
-        print(f"\n{asked.rows:,} rows, {size:.0f} MB; of {len(told['leaderboard'])} contenders won")
-        print(f"{best['kernel']} on the scale {best['scaling']}, C = {best['C']:.3g};")
-        print(f"test error {100 * (1 - told['test'][0]['value']):.2f} %\n")
+        predict = run_command("predict", model, train, "-o", scores, "--progress", "--json")
+        result = json.loads(fit[0])
+        best, n_settings = result["leaderboard"][0], len(result["leaderboard"])
+        print(f"\n{arguments.rows:,} rows, {size:.0f} MB; best of {n_settings} settings:")
+        print(f"{best['kernel']}, scaling {best['scaling']}, C = {best['C']:.3g};")
+        print(f"test error {100 * (1 - result['test'][0]['value']):.2f} %\n")
         print("| command | seconds | seconds of both cores | peak memory, GB |\n|---|---|---|---|")
-        for name, (_, seconds, at_work, peak) in (("fit", fit), ("predict", predict)):
-            print(f"| {name} | {seconds:.1f} | {at_work:.1f} | {peak:.2f} |")
-        assert json.loads(predict[0])["rows"] == asked.rows
+        for name, (_, seconds, processor, peak) in (("fit", fit), ("predict", predict)):
+            print(f"| {name} | {seconds:.1f} | {processor:.1f} | {peak:.2f} |")
+        assert json.loads(predict[0])["rows"] == arguments.rows
 
 
 if __name__ == "__main__":

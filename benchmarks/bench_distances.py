@@ -1,4 +1,4 @@
-"""Compare distance matrices with scikit-learn's: time, and memory beside the result.
+"""Compare distance matrices with scikit-learn's: time, and memory relative to the result.
 
 Both sides have two threads: scikit-learn's Manhattan distances through ``n_jobs=2``, its
 Euclidean distances through BLAS, ours through NUMBA_NUM_THREADS. Run from the repository:
@@ -28,12 +28,12 @@ def rows(n: int, n_features: int, dtype: str = "float64") -> np.ndarray:
 
 
 def sparse_rows(n: int, n_features: int) -> sparse.csr_array:
-    """Return rows of which four in a hundred entries are stored."""
+    """Return sparse rows with 4 % of the entries stored."""
     return sparse.csr_array(sparse.random(n, n_features, density=0.04, rng=0))
 
 
 def threaded_manhattan(X: np.ndarray) -> np.ndarray:
-    """Return scikit-learn's Manhattan distances, from two threads where that pays."""
+    """Return scikit-learn's Manhattan distances, with two threads for 1,000 rows or more."""
     if len(X) < 1_000:
         return manhattan_distances(X)
     return pairwise_distances(X, metric="manhattan", n_jobs=2)
@@ -55,7 +55,7 @@ COMPARISONS = [
 
 
 def compare_speed() -> None:
-    """Print the times of both sides, taken in turns."""
+    """Print the times of both sides, run alternately."""
     print("| distances | ours, ms | scikit-learn, ms | ratio |\n|---|---|---|---|")
     for name, our_function, their_function, X in COMPARISONS:
         ours, theirs = best_times(partial(our_function, X), partial(their_function, X))
@@ -72,7 +72,7 @@ MATRICES = {
 
 
 def memory(name: str) -> float:
-    """Return the peak memory of a 5,000 x 5,000 matrix over its own size."""
+    """Return the peak memory of computing a 5,000 x 5,000 matrix, divided by its size."""
     X = rows(5_000, 50)
     MATRICES[name](X[:900])  # compile, start threads
     before = peak_bytes()
@@ -81,7 +81,7 @@ def memory(name: str) -> float:
 
 
 def first_call() -> float:
-    """Return the seconds of a first call on ten rows: load Numba, compile or read the cache."""
+    """Return the time of a first call on ten rows: import Numba, compile or read the cache."""
     start = time.perf_counter()
     l1_distances(rows(10, 3))
     return time.perf_counter() - start

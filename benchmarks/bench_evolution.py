@@ -1,15 +1,15 @@
-"""How often a short evolution in parallel universes finds the true columns, and at what cost.
+"""Measure how often parallel evolution selects exactly the true variables, and its cost.
 
-Part "recovery": in how many of so many seeds exactly the true columns are selected, on the toy of
-Zhu (2008) (n = 50, p = 10, columns 2, 5, 8) and on a larger problem (n = 120, p = 100, columns 15,
-30, ..., 90 with coefficients 1, 1, 2, 2, 3, 3): evolution of automatic length with 25, 10 and 1
-universes, all subsets by AIC and by BIC, stepwise AIC, its bagging on 25 bootstrap samples (largest
-gap), and the lasso with a penalty chosen by cross-validation. Settings of the evolution were chosen
-on other seeds, 1000 and above.
+Part "recovery": the percentage of seeds in which exactly the true variables are selected, on the
+toy problem of Zhu (2008) (n = 50, p = 10, columns 2, 5, 8) and on a larger problem (n = 120,
+p = 100, columns 15, 30, ..., 90 with coefficients 1, 1, 2, 2, 3, 3): evolution of automatic length
+with 25, 10 and 1 universes, all subsets by AIC and by BIC, stepwise AIC, its bagging on 25
+bootstrap samples (largest gap), and the lasso with a cross-validated penalty. The settings of the
+evolution were tuned on other seeds, 1000 and above.
 
 Part "curve": the same after each generation, for evolutions of fixed length.
 
-Part "speed": subsets a second of one processor, beside one least-squares fit a subset.
+Part "speed": subsets per second on one processor, compared with one least-squares fit per subset.
 
 Part "large": n = 500, p = 1,000, with two jobs.
 
@@ -33,23 +33,23 @@ from kernsemble._typing import FloatArray
 from kernsemble.experiments.methods.column_selection import SELECTIONS, above_the_gap
 from kernsemble.experiments.problems import draw
 from kernsemble.selection import ParallelEvolutionSelector
-from kernsemble.selection.criteria import Remembered, bind_criterion
+from kernsemble.selection.criteria import ScoreCache, bind_criterion
 
-LAST_GENERATIONS = {"zhu toy": 40, "zhu larger": 80}  # of the problems, by name
-MOST_COLUMNS = 20  # of which all subsets are scored
+LAST_GENERATIONS = {"zhu toy": 40, "zhu larger": 80}  # by problem
+MAX_EXHAUSTIVE = 20  # largest number of columns for exhaustive search
 METHODS = {name: each for name, each in SELECTIONS.items() if "six generations" not in name}
 
 
 def recovery(counts: list[int]) -> None:
-    """Print how often exactly the true columns are selected."""
+    """Print the percentage of seeds in which exactly the true variables are selected."""
     titles = [f"{name}, % of {n}" for name, n in zip(LAST_GENERATIONS, counts, strict=True)]
-    print(f"\n| method | {' | '.join(f'{title} | seconds a run' for title in titles)} |")
+    print(f"\n| method | {' | '.join(f'{title} | seconds per run' for title in titles)} |")
     print("|---|" + "---|" * 2 * len(titles))
     for method, select in METHODS.items():
         cells = []
         for name, n in zip(LAST_GENERATIONS, counts, strict=True):
             problems = [draw(name, seed) for seed in range(n)]
-            if method.startswith("all subsets") and problems[0].X.shape[1] > MOST_COLUMNS:
+            if method.startswith("all subsets") and problems[0].X.shape[1] > MAX_EXHAUSTIVE:
                 cells += ["–", "–"]
                 continue
             start, hits = time.perf_counter(), 0
@@ -61,7 +61,7 @@ def recovery(counts: list[int]) -> None:
 
 
 def curve(counts: list[int]) -> None:
-    """Print how often the true columns are selected after each generation."""
+    """Print the percentage of exact selections after each generation."""
     for (name, last), n in zip(LAST_GENERATIONS.items(), counts, strict=True):
         hits, shares = np.zeros(last + 1), np.zeros(last + 1)
         automatic = []
@@ -85,8 +85,8 @@ def curve(counts: list[int]) -> None:
 
 
 def speed() -> None:
-    """Print subsets a second."""
-    columns = ["n", "p", "columns a subset", "ours", "remembered", "lstsq", "LinearRegression"]
+    """Print the number of subsets per second."""
+    columns = ["n", "p", "columns per subset", "ours", "cached", "lstsq", "LinearRegression"]
     print(f"\n| {' | '.join(columns)} | ratios |\n|" + "---|" * (len(columns) + 1))
     for n, p, k in ((50, 10, 3), (120, 100, 10), (120, 100, 20), (500, 1000, 30), (5000, 100, 20)):
         ours, again, plain, fits = rates(n, p, k)
@@ -98,17 +98,17 @@ def speed() -> None:
 
 
 def rates(n: int, p: int, k: int) -> tuple[float, float, float, float]:
-    """Return subsets of k columns a second: ours, known before, by NumPy and by scikit-learn."""
+    """Return subsets of k columns per second: ours, cached, by NumPy and by scikit-learn."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((n, p))
     y = X[:, 0] + rng.standard_normal(n)
     subsets = rng.random((2000, p)).argsort(axis=1) < k
     few, scoring = subsets[:200], bind_criterion("aic", X, y)
-    known = Remembered(scoring)
-    known.scores(scoring, subsets)
+    cache = ScoreCache(scoring)
+    cache.scores(scoring, subsets)
     return (
         _rate(lambda: scoring.scores(subsets, scoring.start()), len(subsets)),
-        _rate(lambda: known.scores(scoring, subsets), len(subsets)),
+        _rate(lambda: cache.scores(scoring, subsets), len(subsets)),
         _rate(lambda: [_plain_aic(X[:, subset], y) for subset in few], len(few)),
         _rate(lambda: [LinearRegression().fit(X[:, subset], y) for subset in few], len(few)),
     )
@@ -123,14 +123,14 @@ def _plain_aic(X: FloatArray, y: FloatArray) -> float:
 def _rate(work: Callable[[], object], n: int) -> float:
     best = np.inf
     for _ in range(10):
-        start = time.thread_time()  # of one processor, which other programs do not slow down
+        start = time.thread_time()  # processor time, unaffected by other programs
         work()
         best = min(best, time.thread_time() - start)
     return n / best
 
 
 def large() -> None:
-    """Print what a thousand columns take."""
+    """Print time and result for a thousand columns."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((500, 1000))
     true = np.arange(99, 1000, 100)
@@ -149,16 +149,16 @@ def large() -> None:
 
 
 def main() -> None:
-    """Run the parts asked for."""
+    """Run the requested parts."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parts = ("recovery", "curve", "speed", "large")
     parser.add_argument("--parts", nargs="+", choices=parts, default=parts)
     parser.add_argument("--seeds", nargs=2, type=int, default=[100, 50], metavar=("TOY", "LARGER"))
-    asked = parser.parse_args()
-    warnings.simplefilter("ignore")  # gaps of one universe, paths of the lasso
-    for part in asked.parts:
+    arguments = parser.parse_args()
+    warnings.simplefilter("ignore")  # gaps of one universe, convergence of the lasso
+    for part in arguments.parts:
         if part in ("recovery", "curve"):
-            globals()[part](asked.seeds)
+            globals()[part](arguments.seeds)
         else:
             globals()[part]()
 

@@ -1,8 +1,8 @@
-"""Measure what the contributions of features to a row cost, by kernel and method.
+"""Measure the cost of feature contributions (Shapley values), by kernel and method.
 
-On the breast-cancer data (569 rows, 30 features), against 50 background rows. The error is that
-of the contributions, root mean square, as a share of their own size: told by the standard error
-where they are sampled. Run from the repository: ``.venv/bin/python benchmarks/bench_explain.py``.
+On the breast-cancer data (569 rows, 30 features), with 50 background rows. The error is the root
+mean square standard error of sampled contributions, relative to that of the contributions. Run from
+the repository: ``.venv/bin/python benchmarks/bench_explain.py``.
 """
 
 from functools import partial
@@ -31,7 +31,7 @@ MODELS = {
 def main() -> None:
     """Print the table."""
     X, y = load_breast_cancer(return_X_y=True)
-    print("| model | method | view, ms | a row, ms | error |")
+    print("| model | method | view, ms | per row, ms | error |")
     print("|---|---|---|---|---|")
     for name, (model, n) in MODELS.items():
         model.fit(X, y)

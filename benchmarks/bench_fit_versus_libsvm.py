@@ -1,8 +1,8 @@
 """Compare one fit on the Laplacian kernel with the official LIBSVM, built with OpenMP.
 
 Both sides have two threads, the same kernel matrix in memory and the same tolerance. LIBSVM
-reads the matrix as its "precomputed" kernel with a cache that holds all of it; building its
-problem from the matrix is not counted. Ours is timed alone and together with computing the
+reads the matrix as its "precomputed" kernel with a cache for all of it; building its
+problem from the matrix is not timed. Ours is timed without and with computing the
 matrix from the rows. Run from the repository, after ``.venv/bin/pip install libsvm-official``:
 ``.venv/bin/python benchmarks/bench_fit_versus_libsvm.py``.
 """
@@ -31,12 +31,12 @@ TOLERANCE = 1e-3
 
 
 def ours(K: np.ndarray, y: np.ndarray, C: float) -> Solution:
-    """Solve on the matrix."""
+    """Solve with a given matrix."""
     return solve_dual(K, y, np.minimum(0.0, C * y), np.maximum(0.0, C * y), tol=TOLERANCE)
 
 
 def with_matrix(kernel: Laplacian, X: np.ndarray, y: np.ndarray, C: float) -> Solution:
-    """Compute the matrix, then solve."""
+    """Compute the matrix, and solve."""
     return ours(kernel(X), y, C)
 
 
@@ -51,7 +51,7 @@ def dual_objective(K: np.ndarray, y: np.ndarray, model: svmutil.svm_model) -> fl
     beta = np.zeros(len(y))
     places = np.array(model.get_sv_indices()) - 1
     beta[places] = np.ravel(model.get_sv_coef())
-    beta *= np.sign(beta @ y)  # LIBSVM's first class is that of the first row
+    beta *= np.sign(beta @ y)  # LIBSVM's positive class is that of the first row
     return float(0.5 * beta @ K @ beta - y @ beta)
 
 

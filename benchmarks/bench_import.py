@@ -1,4 +1,4 @@
-"""Measure what ``import kernsemble`` costs beyond numpy and scikit-learn.
+"""Measure the time of ``import kernsemble`` in addition to numpy and scikit-learn.
 
 Run from the repository: ``.venv/bin/python benchmarks/bench_import.py``.
 """

@@ -1,7 +1,7 @@
-"""Measure how soon a fit returns after Ctrl-C, and whether it goes on from there.
+"""Measure the delay of Ctrl-C during a fit, and whether a second fit continues to the optimum.
 
-A signal is sent at random times into fits that take long: of one machine, of the machines of
-several classes, by rows on demand, and of a selection. Run from the repository:
+A signal is sent at random times during long fits: of one machine, of the machines of several
+classes, with matrix rows on demand, and of a model selection. Run from the repository:
 ``.venv/bin/python benchmarks/bench_interrupt.py``.
 """
 
@@ -24,7 +24,7 @@ REPEATS = 5
 def delay_of(
     machine: InfiniteEnsembleClassifier, X: np.ndarray, y: np.ndarray, wait: float
 ) -> float:
-    """Return the seconds from the signal to the end of the fit, nan when it ended before."""
+    """Return the seconds from the signal to the end of the fit, NaN if it ended before."""
     sent = []
 
     def interrupt() -> None:
@@ -43,7 +43,7 @@ def delay_of(
 
 
 def resumes(machine: InfiniteEnsembleClassifier, X: np.ndarray, y: np.ndarray, best: float) -> bool:
-    """Tell whether a second fit goes on to the optimum."""
+    """Return whether a second fit continues to the optimum."""
     machine.fit(X, y)
     return bool(np.isclose(machine.objective_.sum(), best, rtol=1e-6))
 

@@ -1,18 +1,18 @@
 """KernelBoost on the experiments of its paper (Crammer, Keshet and Singer 2002), and its speed.
 
-Part "speed": rounds on 1,500 rows of a Gaussian kernel, as the library does them and as the paper
-has them, with A'BA formed and a dense `scipy.linalg.eigh` of (A'BA, G) a round; both find the same
-kernel. Then 10,000 rows through drawn templates.
+Part "speed": rounds on 1,500 rows with a Gaussian kernel, by the library and by the formulas of the
+paper, with A'BA computed and one dense `scipy.linalg.eigh` of (A'BA, G) per round; both find the
+same kernel. Then 10,000 rows with random templates.
 
-Part "synthetic": two Gaussians in a plane among 98 features of noise, 300 training and 200 test
-rows, clean and with noise. All four readings of the printed covariance. A Perceptron (the last
-function, rows as they come, 10 epochs) with the dot product, and with the kernel learned in 30
-rounds of LogLoss. Bars are 1.96 standard errors over draws.
+Part "synthetic": two Gaussians in a plane with 98 noise features, 300 training and 200 test
+rows, clean and with noise, for all four readings of the printed covariance. A Perceptron (last
+function, rows in their order, 10 epochs) with the dot product, and with the kernel learned in 30
+rounds of LogLoss. Error bars are 1.96 standard errors over draws.
 
-Part "usps": the 45 pairs of digits of USPS, or of scikit-learn's digits (half of the rows to train)
-where USPS is absent. Errors of an averaged Perceptron of 10 epochs with the Gaussian kernel
-exp(-|x - x'|²/2σ²) on pixels in [-1, 1], and with kernels learned from it: LogLoss for 30 rounds
-and ExpLoss for 50 on the training rows, both for 100 on the test rows (transduction).
+Part "usps": the 45 pairs of digits of USPS, or of scikit-learn's digits (trained on half of the
+rows) if USPS is not available. Errors of an averaged Perceptron of 10 epochs with the Gaussian
+kernel exp(-|x - x'|²/2σ²) on pixels in [-1, 1], and with kernels learned from it: LogLoss for 30
+rounds and ExpLoss for 50 on the training rows, both for 100 on the test rows (transduction).
 
 Run from the repository, with the data folder in ``KERNSEMBLE_DATA``:
 ``.venv/bin/python benchmarks/bench_kernel_boosting.py [--parts speed synthetic usps] [--draws 100]
@@ -58,7 +58,7 @@ KERNELS = ("RBF", "log", "exp", "log, test", "exp, test")
 
 
 def dense_rounds(X: Any, y: Any, kernel: Kernel, n_rounds: int) -> Any:
-    """Return the learned kernel matrix, by the paper's formulas word for word (LogLoss)."""
+    """Return the learned kernel matrix, by the literal formulas of the paper (LogLoss)."""
     A = G = kernel(X)
     target, K = np.outer(y, y), np.zeros_like(G)
     for _ in range(n_rounds):
@@ -72,7 +72,7 @@ def dense_rounds(X: Any, y: Any, kernel: Kernel, n_rounds: int) -> Any:
 
 
 def speed(n_rounds: int = 30) -> None:
-    """Print the seconds of rounds, with and without dense decompositions."""
+    """Print the time of the rounds, with and without dense decompositions."""
     X, y = make_threenorm(1_500, random_state=0)
     kernel = Gaussian(0.02).bind(X)
     KernelBoost(kernel, n_rounds=1).fit(X[:100], y[:100])  # compiles
@@ -82,11 +82,11 @@ def speed(n_rounds: int = 30) -> None:
     difference = np.abs(booster.kernel_(X) - K).max() / np.abs(K).max()
     print(f"\n| {n_rounds} rounds on 1,500 rows | processor, s | seconds |\n|---|---|---|")
     print(f"| KernelBoost, the whole fit (best of 3) | {ours.processor:.2f} | {ours.clock:.2f} |")
-    print(f"| dense eigh a round (top vector only) | {dense.processor:.2f} | {dense.clock:.2f} |")
+    print(f"| one dense eigh per round (top vector) | {dense.processor:.2f} | {dense.clock:.2f} |")
     ratios = dense.processor / ours.processor, dense.clock / ours.clock
     print(
-        f"\nRatio {ratios[0]:.1f} of processor time, {ratios[1]:.1f} by the clock; the kernels "
-        f"differ by {difference:.1e} of the largest value.",
+        f"\nRatio {ratios[0]:.1f} of processor time, {ratios[1]:.1f} of elapsed time; the kernels "
+        f"differ by {difference:.1e} times the largest value.",
         flush=True,
     )
     X, y = make_threenorm(10_000, random_state=0)
@@ -95,8 +95,8 @@ def speed(n_rounds: int = 30) -> None:
     spent, _ = timed(booster.fit, X, y)
     machine = KernelPerceptron(booster.kernel_, random_state=0).fit(X, y)
     print(
-        f"10,000 rows, 500 templates drawn: {spent.processor:.1f} s of processor time, "
-        f"{spent.clock:.1f} by the clock; alignment {booster.alignment_path_[0]:.2f} -> "
+        f"10,000 rows, 500 random templates: {spent.processor:.1f} s of processor time, "
+        f"{spent.clock:.1f} s elapsed; alignment {booster.alignment_path_[0]:.2f} -> "
         f"{booster.alignment_path_[-1]:.2f}, test error of a Perceptron "
         f"{100 * (1 - machine.score(X_test, y_test)):.1f} %",
         flush=True,
@@ -104,14 +104,14 @@ def speed(n_rounds: int = 30) -> None:
 
 
 class Spent(NamedTuple):
-    """Seconds of the processor, which other work does not lengthen, and by the clock."""
+    """Processor time, unaffected by other programs, and elapsed time, in seconds."""
 
     processor: float
     clock: float
 
 
 def timed(function: Callable[..., Any], *arguments: Any) -> tuple[Spent, Any]:
-    """Return what a call took, and what it returned."""
+    """Return the time and the result of a call."""
     processor, clock = time.process_time(), time.perf_counter()
     result = function(*arguments)
     return Spent(time.process_time() - processor, time.perf_counter() - clock), result
@@ -121,7 +121,7 @@ def timed(function: Callable[..., Any], *arguments: Any) -> tuple[Spent, Any]:
 
 
 def draws_of(sigma: Any, axis: Any, seed: int) -> tuple[Problem, Problem]:
-    """Return a draw with its clean and its noisy test rows."""
+    """Return one draw with clean and with noisy test rows."""
     make = partial(make_rotated_gaussians, sigma=sigma, long_axis=axis)
     train = make(300, random_state=3 * seed)
     tests = [make(200, noise=noise, random_state=3 * seed + 1) for noise in (0.0, 0.03)]
@@ -134,7 +134,7 @@ def synthetic(n_draws: int, steps: list[str]) -> None:
     columns = ["reading", "kernel", "alignment", "online", "online, around 10", "290"]
     columns += ["clean, epoch 1", "epoch 10", "noisy, epoch 1", "epoch 10"]
     columns += ["separated", "examples", "mistakes"]
-    print(f"\n{n_draws} draws; errors in per cent, with 95 % bars.\n")
+    print(f"\n{n_draws} draws; errors in percent, with 95 % error bars.\n")
     print(f"| {' | '.join(columns)} |\n|" + "---|" * len(columns))
     for sigma, axis in READINGS:
         runs: dict[str, list[tuple[Values, Values]]] = {
@@ -174,7 +174,7 @@ def cells(runs: list[tuple[Values, Values]]) -> list[str]:
 
 
 def bar(numbers: list[float]) -> str:
-    """Return a mean with its bar."""
+    """Return a mean with its error bar."""
     half = 1.96 * np.std(numbers, ddof=1) / np.sqrt(len(numbers)) if len(numbers) > 1 else 0.0
     return f"{np.mean(numbers):.1f} ± {half:.1f}"
 
@@ -183,14 +183,14 @@ def bar(numbers: list[float]) -> str:
 
 
 def digits_of(name: str) -> tuple[str, Any, Any, Any, Any]:
-    """Return a set of digits with pixels in [-1, 1], in two parts."""
+    """Return training and test digits, with pixels in [-1, 1]."""
     if name == "usps":
         try:
             dataset = load("usps")
             train, test = dataset.splits[0]
             return "USPS", dataset.X[train], dataset.y[train], dataset.X[test], dataset.y[test]
         except DatasetNotFoundError:
-            print("USPS is not at hand: the digits of scikit-learn stand in.")
+            print("USPS is not available: using the digits of scikit-learn.")
     X, y = load_digits(return_X_y=True)
     X, half = X / 8.0 - 1.0, len(y) // 2
     return "digits", X[:half], y[:half], X[half:], y[half:]
@@ -199,7 +199,7 @@ def digits_of(name: str) -> tuple[str, Any, Any, Any, Any]:
 def usps(
     name: str, sigmas: list[float], steps: list[str], kernels: list[str], figure: str | None
 ) -> None:
-    """Print the errors of the 45 pairs, how kernels compare, and draw Figure 5 of the last."""
+    """Print the errors of the 45 pairs and compare kernels; draw Figure 5 for the last setting."""
     title, *parts = digits_of(name)
     for sigma in sigmas:
         for step in steps:
@@ -210,7 +210,7 @@ def usps(
 
 
 def draw(found: dict[str, Any], title: str, path: str) -> None:
-    """Draw the errors of the pairs against each other: learned kernel, RBF; both templates."""
+    """Draw the errors of the pairs: learned kernel against RBF, test against training templates."""
     from matplotlib import pyplot as plt
 
     pairs = [("RBF", "log"), ("log", "log, test")]
@@ -241,8 +241,8 @@ def _compare(
             n_rounds[name] += len(getattr(learned, "coefficients", ())) / 45
             machine = KernelPerceptron(learned, n_epochs=N_EPOCHS, random_state=0)
             errors[name].append(error_of(machine.fit(problem.X, problem.y), problem))
-        told = " ".join(f"{errors[name][-1]:.2f}" for name in names)
-        print(f"{pair[0]}-{pair[1]}: {told}", file=sys.stderr, flush=True)
+        latest = " ".join(f"{errors[name][-1]:.2f}" for name in names)
+        print(f"{pair[0]}-{pair[1]}: {latest}", file=sys.stderr, flush=True)
     found = {name: np.array(each) for name, each in errors.items()}
     print(f"\n{title}\n")
     print(
@@ -258,8 +258,8 @@ def _compare(
         )
     for loss in ("log", "exp"):
         if f"{loss}, test" in names and loss in names:
-            told = _verdict(found, f"{loss}, test", loss)
-            print(f"\n{loss}: on test rows against training rows below | equal | above: {told}")
+            counts = _verdict(found, f"{loss}, test", loss)
+            print(f"\n{loss}: on test rows against training rows below | equal | above: {counts}")
     return found
 
 
@@ -277,7 +277,7 @@ def _verdict(found: dict[str, Any], name: str, other: str) -> str:
 
 
 def main() -> None:
-    """Run the parts."""
+    """Run the requested parts."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--parts", nargs="*", default=["speed", "synthetic", "usps"])
     parser.add_argument("--draws", type=int, default=100)
@@ -286,16 +286,22 @@ def main() -> None:
     parser.add_argument("--set", default="usps", choices=["usps", "digits"])
     parser.add_argument("--kernels", nargs="*", default=list(KERNELS), choices=KERNELS)
     parser.add_argument("--threads", default="2")
-    parser.add_argument("--figure", help="where to draw Figure 5, such as pairs.png")
-    asked = parser.parse_args()
+    parser.add_argument("--figure", help="output file of Figure 5, for example pairs.png")
+    arguments = parser.parse_args()
     start = time.perf_counter()
-    if "speed" in asked.parts:
+    if "speed" in arguments.parts:
         speed()
-    if "synthetic" in asked.parts:
-        synthetic(asked.draws, asked.steps)
-    if "usps" in asked.parts:
-        usps(asked.set, asked.sigmas, asked.steps, asked.kernels, asked.figure)
-    print(f"\n{time.perf_counter() - start:.0f} s in all, {asked.threads} threads.")
+    if "synthetic" in arguments.parts:
+        synthetic(arguments.draws, arguments.steps)
+    if "usps" in arguments.parts:
+        usps(
+            arguments.set,
+            arguments.sigmas,
+            arguments.steps,
+            arguments.kernels,
+            arguments.figure,
+        )
+    print(f"\n{time.perf_counter() - start:.0f} s in total, {arguments.threads} threads.")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""Time a round of AdaBoost on perceptrons and on trees, and whole fits that choose their rounds.
+"""Time rounds of AdaBoost on perceptrons and on trees, and fits with a tuned number of rounds.
 
-One thread, compilation excluded, processor time, the best of several runs: the first 60 rounds of
-`AdaBoostClassifier`, and `AdaBoostClassifierCV` with the numbers of rounds up to the one given
-(10, 20, …) on five folds.
+One thread, without compilation, processor time, best of several runs: the first 60 rounds of
+`AdaBoostClassifier`, and `AdaBoostClassifierCV` with 10, 20, … up to the given number of rounds,
+on five folds.
 
 Run from the repository: ``.venv/bin/python benchmarks/bench_learners.py [--rounds 1500]``.
 """
@@ -27,7 +27,8 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=1500)
     grid = range(10, parser.parse_args().rounds + 1, 10)
     print(
-        "| learner | problem | rows | a round, ms | a choice, s | rounds chosen | test error, % |"
+        "| learner | problem | rows | per round, ms | tuned fit, s | selected rounds "
+        "| test error, % |"
     )
     print("|" + "---|" * 7)
     for learner in (RCDPerceptron(), C45Tree()):
@@ -40,12 +41,12 @@ def main() -> None:
                 machine = AdaBoostClassifier(learner, ROUNDS_TIMED, random_state=0).fit(X, y)
                 times.append(time.process_time() - start)
             start = time.process_time()
-            chosen = AdaBoostClassifierCV(learner, grid, random_state=0).fit(X, y)
-            elapsed, error = time.process_time() - start, 1.0 - chosen.score(X_test, y_test)
-            a_round = 1e3 * min(times) / len(machine.estimator_weights_)
+            tuned = AdaBoostClassifierCV(learner, grid, random_state=0).fit(X, y)
+            elapsed, error = time.process_time() - start, 1.0 - tuned.score(X_test, y_test)
+            per_round = 1e3 * min(times) / len(machine.estimator_weights_)
             print(
-                f"| {type(learner).__name__} | {name} | {len(y)} | {a_round:.2f} | {elapsed:.1f} "
-                f"| {chosen.n_estimators_} | {100 * error:.2f} |",
+                f"| {type(learner).__name__} | {name} | {len(y)} | {per_round:.2f} | {elapsed:.1f} "
+                f"| {tuned.n_estimators_} | {100 * error:.2f} |",
                 flush=True,
             )
 

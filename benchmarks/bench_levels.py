@@ -1,9 +1,9 @@
-"""What levels, directions and grids cost in accuracy, against the exact solver.
+"""Measure the loss of accuracy by levels, directions and grids, against the exact solver.
 
-C is chosen by three-fold cross-validation on the training rows, at most 5,000 of them, among powers
-of 4 times the default. The exact machine is compared with the additive one that chooses for
-itself, and with the additive one that is given the C of the exact one. Differences of test errors
-are means over random splits (of threenorm: draws), with their standard errors. Run from the
+C is selected by three-fold cross-validation on the training rows, at most 5,000, among powers
+of 4 times the default. The exact machine is compared with the additive one with its own C, and
+with the additive one at the C of the exact one. Differences of test errors
+are means over random splits (for threenorm: draws), with their standard errors. Run from the
 repository, with the data folder in ``KERNSEMBLE_DATA``: ``.venv/bin/python
 benchmarks/bench_levels.py [--splits 5] [--sets ...] [--kernels ...]``.
 """
@@ -31,7 +31,7 @@ TEST_ROWS = 20_000
 
 
 def split(name: str, seed: int) -> list[Any]:
-    """Return training rows, test rows and their classes."""
+    """Return training rows, test rows, training classes and test classes."""
     if name == "threenorm":
         (X, y), (X_test, y_test) = (
             make_threenorm(size, random_state=2 * seed + k)
@@ -60,14 +60,14 @@ def compare(name: str, kernel: str, n_splits: int) -> None:
         machines = []
         for solver in ("exact", "additive"):
             start = time.perf_counter()
-            chosen = InfiniteEnsembleClassifierCV(
+            tuned = InfiniteEnsembleClassifierCV(
                 kernel,
                 solver=solver,
                 Cs=[unit * each for each in MULTIPLES],
                 cv=3,
                 random_state=seed,
             )
-            machines.append(chosen.fit(X, y))
+            machines.append(tuned.fit(X, y))
             seconds.append(time.perf_counter() - start)
         same = InfiniteEnsembleClassifier(
             kernel, solver="additive", C=machines[0].C_, random_state=seed
@@ -99,15 +99,15 @@ def main() -> None:
     parser.add_argument("--splits", type=int, default=5)
     parser.add_argument("--sets", nargs="*", default=list(SETS))
     parser.add_argument("--kernels", nargs="*", default=list(KERNELS))
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     print(
-        "| set | rows | kernel | exact, % | additive, % | difference | at the C of the exact, % | "
+        "| set | rows | kernel | exact, % | additive, % | difference | at the exact one's C, % | "
         "difference | reported error of the kernel, % | exact, s | additive, s |"
     )
     print("|---|---|---|---|---|---|---|---|---|---|---|")
-    for name in asked.sets:
-        for kernel in asked.kernels:
-            compare(name, kernel, asked.splits)
+    for name in arguments.sets:
+        for kernel in arguments.kernels:
+            compare(name, kernel, arguments.splits)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
-"""The ensemble of partially trained SVMs (Tsang and Kwok 2007): how short, and on many rows.
+"""Measure the ensemble of partially trained SVMs (Tsang and Kwok 2007): sparsity and many rows.
 
-Part "sparsity": how much shorter expansions get, and what that costs, on the paper's data sets.
+Part "sparsity": support vectors, test error and time by `sparsity`, on the paper's data sets.
 
 Part "adult": the ensemble on all 32,561 rows of adult, with kernels of low rank, against single
-fits of LIBSVM's nu-SVM (scikit-learn's NuSVC, the same kernel exactly), which take minutes each.
+fits of LIBSVM's nu-SVM (scikit-learn's NuSVC, with the exact kernel), which take minutes each.
 
-The paper's own tables are those of ``kernsemble reproduce tsang-kwok-2007``. Run from the
+For the paper's own tables, use ``kernsemble reproduce tsang-kwok-2007``. Run from the
 repository, with the data folder in ``KERNSEMBLE_DATA``:
 ``.venv/bin/python benchmarks/bench_multiplicative.py [--parts sparsity adult] [--sets ...]
 [--ranks ...] [--nus ...]``.
@@ -48,7 +48,7 @@ def first_split(name: str) -> Parts:
 
 
 class Outcome(NamedTuple):
-    """The error on the test part, and the seconds of the fit, by the clock and of processors."""
+    """The test error, and the elapsed and the processor time of the fit in seconds."""
 
     error: float
     seconds: float
@@ -56,7 +56,7 @@ class Outcome(NamedTuple):
 
 
 def tested(machine: Any, parts: Parts) -> Outcome:
-    """Fit a machine, and test it."""
+    """Fit and test a machine."""
     X, y, X_test, y_test = parts
     start, start_processor = time.perf_counter(), time.process_time()
     machine.fit(X, y)
@@ -65,11 +65,11 @@ def tested(machine: Any, parts: Parts) -> Outcome:
 
 
 def sparsity(names: list[str]) -> None:
-    """Print how short expansions get, and their errors, on the first split of each set."""
+    """Print the numbers of support vectors and the errors, on the first split of each set."""
     shares = (None, 0.01, 0.05, 0.1)
     print("\nSupport vectors and test error, %, by sparsity (first split of each set).\n")
     print(
-        f"| set | {' | '.join('all' if s is None else f'{s:g}' for s in shares)} | seconds more |"
+        f"| set | {' | '.join('all' if s is None else f'{s:g}' for s in shares)} | extra seconds |"
     )
     print("|---|" + "---|" * (len(shares) + 1))
     for name in names:
@@ -84,7 +84,7 @@ def sparsity(names: list[str]) -> None:
 
 
 def adult(ranks: list[int], nus: list[float]) -> None:
-    """Print time and error on the full adult set: the ensemble, and one nu-SVM after another."""
+    """Print time and error on the full adult set, for the ensemble and for nu-SVMs."""
     parts = first_split("a9a")
     print("\n| adult, 32,561 rows | test error, % | seconds | processor, s | support vectors |")
     print("|---|---|---|---|---|")
@@ -123,17 +123,17 @@ def _row(label: str, outcome: Outcome, machine: Any) -> None:
 
 
 def main() -> None:
-    """Run the parts."""
+    """Run the requested parts."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--parts", nargs="*", default=["sparsity", "adult"])
     parser.add_argument("--sets", nargs="*", default=list(SETS))
     parser.add_argument("--ranks", type=int, nargs="*", default=[200, 500, 1000])
     parser.add_argument("--nus", type=float, nargs="*", default=[0.25, 0.35, 0.45])
-    asked = parser.parse_args()
-    if "sparsity" in asked.parts:
-        sparsity(asked.sets)
-    if "adult" in asked.parts:
-        adult(asked.ranks, asked.nus)
+    arguments = parser.parse_args()
+    if "sparsity" in arguments.parts:
+        sparsity(arguments.sets)
+    if "adult" in arguments.parts:
+        adult(arguments.ranks, arguments.nus)
 
 
 if __name__ == "__main__":

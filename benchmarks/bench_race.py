@@ -1,6 +1,6 @@
-"""Measure what ``kernel="auto"`` costs, in plain fits of the kernels that race.
+"""Measure the cost of ``kernel="auto"``, in units of a plain fit with one of its kernels.
 
-A plain fit is one of `InfiniteEnsembleClassifier` with the default C on all rows; the unit is
+A plain fit is that of `InfiniteEnsembleClassifier` with the default C on all rows; the unit is
 its mean time over the four kernels. Run from the repository:
 ``.venv/bin/python benchmarks/bench_race.py``.
 """
@@ -18,7 +18,7 @@ KERNELS = ("stump", "perceptron", "laplacian", "exponential")
 
 def main() -> None:
     """Print the table."""
-    print("| data | rows | plain fit, s | longest of them, s | whole search, s | in plain fits |")
+    print("| data | rows | plain fit, s | slowest one, s | whole search, s | in plain fits |")
     print("|---|---|---|---|---|---|")
     for make in (make_threenorm, make_ringnorm):
         for n, repeats in ((300, 7), (1_000, 5), (3_000, 3), (6_000, 2)):

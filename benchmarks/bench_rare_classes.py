@@ -1,21 +1,20 @@
-"""LAGO beside a support vector machine, a forest and boosted trees, on rare classes.
+"""Compare LAGO with a support vector machine, a forest and boosted trees on rare classes.
 
 For each set, by repeated stratified cross-validation: the average precision on the test folds, and
-the seconds of one core (processor time) to tune and fit. Everything is chosen on training folds
-only:
+the processor time to tune and fit, in seconds. All tuning is on training folds only:
 
-- LAGO: `LagoClassifier()` as it comes, its alpha by five inner folds.
-- LAGO, chosen: the best, by the inner folds, of both shapes with features scaled to a range, to
-  ranks or to a standard deviation of one; seconds are those of all six. On kdd04_protein only
-  the spherical three.
+- LAGO: `LagoClassifier()` with its defaults, alpha by five inner folds.
+- LAGO, tuned: the best, by the inner folds, of both shapes with features scaled to a range, to
+  ranks or to a standard deviation of one; the time is that of all six. On kdd04_protein only
+  the three spherical ones.
 - SVC: class_weight="balanced" on standardised features, the best of C in 1, 10, 100 and gamma in
   0.1, 1, 10 over the number of features by three inner folds, average precision.
 - forest: RandomForestClassifier(200, class_weight="balanced_subsample"); 50 trees on
   kdd04_protein.
 - boosting: HistGradientBoostingClassifier(class_weight="balanced").
 
-On kdd04_protein the SVC learns from all rare rows and so many of the background that there are
-5,000; part "growth" tells how its seconds for one setting grow with the rows.
+On kdd04_protein the SVC is trained on 5,000 rows: all rare ones, and a sample of the background.
+Part "growth" prints the growth of its time for one setting with the number of rows.
 
 Run from the repository, with the data folder in ``KERNSEMBLE_DATA``:
 ``.venv/bin/python benchmarks/bench_rare_classes.py [--sets ...] [--parts table growth]
@@ -51,7 +50,7 @@ from kernsemble.experiments.problems import RARE_CLASSES, draw, n_draws, rare_ro
 
 METHODS = {
     "LAGO": lago,
-    "LAGO, chosen": chosen_lago,
+    "LAGO, tuned": chosen_lago,
     "SVC": tuned_svc,
     "forest": forest,
     "boosting": boosted_trees,
@@ -59,7 +58,7 @@ METHODS = {
 
 
 def run_table(names: list[str], methods: list[str], most: int, figure: str | None) -> None:
-    """Print average precision and seconds of each set when it is done."""
+    """Print average precision and time, one row per set."""
     print("| set | rows x features | rare | folds |", " | ".join(methods), "|")
     print("|" + "---|" * (4 + len(methods)), flush=True)
     curves: dict[str, Any] = {}
@@ -75,8 +74,8 @@ def run_table(names: list[str], methods: list[str], most: int, figure: str | Non
                 seconds[method].append(time.process_time() - start)
                 scores = scores_of(model, problem.X_test)
                 precision[method].append(average_precision(problem.y_test, scores))
-                told = f"{precision[method][-1]:.3f}, {seconds[method][-1]:.2f} s"
-                print(f"{name}, fold {place}, {method}: {told}", file=sys.stderr, flush=True)
+                result = f"{precision[method][-1]:.3f}, {seconds[method][-1]:.2f} s"
+                print(f"{name}, fold {place}, {method}: {result}", file=sys.stderr, flush=True)
                 if place == 0:
                     curves.setdefault(name, {})[method] = problem.y_test, scores
         cells = [f"{np.mean(precision[m]):.3f}, {np.mean(seconds[m]):.2f} s" for m in methods]
@@ -89,7 +88,7 @@ def run_table(names: list[str], methods: list[str], most: int, figure: str | Non
 
 
 def draw_curves(curves: dict[str, Any], path: str) -> None:
-    """Draw the hit curves of the first test fold of every set, as far as they are of interest."""
+    """Draw the beginning of the hit curves of the first test fold of every set."""
     import matplotlib.pyplot as plt
 
     n_columns = min(len(curves), 4)
@@ -107,7 +106,7 @@ def draw_curves(curves: dict[str, Any], path: str) -> None:
 
 
 def run_growth() -> None:
-    """Print the seconds of one fit of the SVC, and of the whole choice and fit of LAGO."""
+    """Print the times of one fit of the SVC, and of tuning and fitting LAGO."""
     X, y = rare_rows("kdd04_protein, rare")
     order = np.random.default_rng(0).permutation(len(X))
     print("\n| rows of kdd04_protein | one SVC, s | LAGO, tuned and fitted, s |")
@@ -125,12 +124,12 @@ def run_growth() -> None:
 
 
 def main() -> None:
-    """Run the parts that are asked for."""
+    """Run the requested parts."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sets", nargs="+", default=list(RARE_CLASSES), choices=list(RARE_CLASSES))
     parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=list(METHODS))
     parser.add_argument("--parts", nargs="+", default=["table", "growth"])
-    parser.add_argument("--folds", type=int, default=100, help="at most so many of each set")
+    parser.add_argument("--folds", type=int, default=100, help="maximum number of folds per set")
     parser.add_argument("--figure")
     arguments = parser.parse_args()
     X, y = make_classification(500, weights=[0.9], random_state=0)

@@ -1,13 +1,13 @@
-"""Time, error and memory as rows grow: our machines against what people use instead.
+"""Compare time, error and memory with popular classifiers, as the number of rows grows.
 
-Threenorm has 20 features, and 10,000, 100,000 and a million rows; ``--sets`` names data sets
-whose columns are given as they are, categories and missing values included. Every fit is in a
-process of its own with two threads, which has first fitted the same method to few rows, so that
-compiling is reported apart; short fits are repeated, and the shortest counts. Memory is how far
-the peak rises above that of the process with the data in it, plus the data. The exponent is the
-slope of log(time) against log(rows) over the two largest sizes. Rivals that are not installed
-are left out: LightGBM, the explainable boosting machine of interpret-core without interactions
-("EBM"), and scikit-learn-intelex. Run from the repository, with the data folder in
+Threenorm has 20 features, and 10,000, 100,000 and a million rows; ``--sets`` names data sets,
+whose columns are unchanged, including categories and missing values. Every fit is in a
+separate process with two threads, which has first fitted the same method to few rows, so that
+compilation is reported separately; short fits are repeated, and the shortest time is reported.
+Memory is the increase of the peak over that of the process with the data, plus the data. The
+exponent is the slope of log(time) against log(rows) over the two largest sizes. Rivals that are
+not installed are left out: LightGBM, the explainable boosting machine of interpret-core without
+interactions ("EBM"), and scikit-learn-intelex. Run from the repository, with the data folder in
 ``KERNSEMBLE_DATA``: ``.venv/bin/python benchmarks/bench_scale.py [--rows ...] [--sets ...]
 [--methods ...] [--picture docs/images/time-against-rows.png]``.
 """
@@ -40,8 +40,8 @@ from kernsemble.kernels import Stump
 from kernsemble.svm import InfiniteEnsembleClassifier, InfiniteEnsembleClassifierCV
 
 TEST_ROWS = 20_000
-FEW_ROWS = 500  # to compile with
-REPEATS, LONG = 3, 20.0  # fits, and the seconds after which there is no other
+FEW_ROWS = 500  # number of rows of the first fit, which compiles
+REPEATS, LONG = 3, 20.0  # maximum number of fits, and of seconds after which none is started
 SUPPORT_VECTORS = 5_000
 SETS = ("adult", "bank_marketing", "magic", "mammography", "coil2000", "spam")
 LARGER_SETS = ("covtype20k", "skin_nonskin", "kdd04_protein")
@@ -69,14 +69,14 @@ def intelex() -> Any:
     return svm.SVC()
 
 
-def chosen(loss: str, scoring: str | None = None) -> Any:
-    """Return the machine that chooses C and the measure on thresholds."""
+def tuned(loss: str, scoring: str | None = None) -> Any:
+    """Return the classifier that selects C and the measure on thresholds."""
     return InfiniteEnsembleClassifierCV(MEASURES, loss=loss, scoring=scoring, cv=3)
 
 
 @dataclass(frozen=True)
 class Method:
-    """How a classifier is made, what has to be installed for it, and how many rows it bears."""
+    """A classifier, the package it needs, and the largest number of rows to run it on."""
 
     make: Callable[[], Any]
     most_rows: int = 10**9
@@ -84,7 +84,7 @@ class Method:
 
     @property
     def is_installed(self) -> bool:
-        """Whether its package is there."""
+        """Whether its package is installed."""
         return find_spec(self.package) is not None
 
 
@@ -105,8 +105,8 @@ AT_SCALE = {
     "SVC of intelex": Method(intelex, 20_000, "sklearnex"),
 }
 ON_SETS = {
-    "logistic, chosen": Method(partial(chosen, "logistic", "roc_auc")),
-    "hinge, chosen": Method(partial(chosen, "hinge")),
+    "logistic, tuned": Method(partial(tuned, "logistic", "roc_auc")),
+    "hinge, tuned": Method(partial(tuned, "hinge")),
     "HistGradientBoosting": Method(
         partial(HistGradientBoostingClassifier, categorical_features="from_dtype")
     ),
@@ -122,7 +122,7 @@ ON_LARGER_SETS = {
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a method did: errors on test rows, seconds, and memory in units of the data."""
+    """The result of a method: test error, AUROC, seconds, and memory in units of the data."""
 
     error: float
     auroc: float
@@ -143,9 +143,9 @@ def threenorm(n: int) -> Parts:
 
 
 def raw_table(name: str) -> Parts:
-    """Return training and test rows of a data set, with named categories where it has them.
+    """Return training and test rows of a data set, with its named categories.
 
-    They are those of the set's own split, of whole blocks where rows come in blocks, or random.
+    The split is that of the data set, or random, by whole groups if rows are grouped.
     """
     dataset = load(name)
     X = pd.DataFrame(dataset.X, columns=dataset.feature_names)
@@ -165,10 +165,10 @@ def raw_table(name: str) -> Parts:
     return X.iloc[train], X.iloc[test], dataset.y[train], dataset.y[test]
 
 
-def measure(method: Method, source: Callable[[Any], Parts], asked: Any) -> Outcome:
+def measure(method: Method, source: Callable[[Any], Parts], argument: Any) -> Outcome:
     """Fit a method, first to few rows and then to all, and test it."""
     warnings.simplefilter("ignore")
-    X, X_test, y, y_test = source(asked)
+    X, X_test, y, y_test = source(argument)
     rng = np.random.default_rng(0)
     few = np.sort(rng.permutation(len(y))[:FEW_ROWS])
     few = np.union1d(few, [np.flatnonzero(y == label)[:3] for label in np.unique(y)])
@@ -189,7 +189,7 @@ def measure(method: Method, source: Callable[[Any], Parts], asked: Any) -> Outco
 
 
 def auroc(machine: Any, X: Any, y: Any) -> float:
-    """Return the area under the curve, of two classes."""
+    """Return the area under the ROC curve, NaN for more than two classes."""
     if len(np.unique(y)) > 2:
         return np.nan
     if hasattr(machine, "decision_function"):
@@ -198,24 +198,24 @@ def auroc(machine: Any, X: Any, y: Any) -> float:
 
 
 def predict_speed() -> tuple[float, float]:
-    """Return the microseconds a row that tables take, and SVC with the same kernel."""
+    """Return the microseconds per row of predictions by tables, and by SVC with the same kernel."""
     X, y = make_threenorm(2 * SUPPORT_VECTORS, random_state=0)
     y = np.random.default_rng(0).permutation(y)  # so that nearly all rows are support vectors
     machine = InfiniteEnsembleClassifier(solver="additive").fit(X, y)
     scaled = machine.scaling_.transform(X[:SUPPORT_VECTORS])
     exact = SVC(kernel=machine.kernel_, C=machine.C_).fit(scaled, y[:SUPPORT_VECTORS])
-    asked = make_threenorm(5 * TEST_ROWS, random_state=1)[0]
-    some = machine.scaling_.transform(asked[:2_000])
+    rows = make_threenorm(5 * TEST_ROWS, random_state=1)[0]
+    some = machine.scaling_.transform(rows[:2_000])
     times = best_times(
-        lambda: machine.decision_function(asked), lambda: exact.decision_function(some)
+        lambda: machine.decision_function(rows), lambda: exact.decision_function(some)
     )
-    return 1e6 * times[0] / len(asked), 1e6 * times[1] / len(some)
+    return 1e6 * times[0] / len(rows), 1e6 * times[1] / len(some)
 
 
 def compare_sizes(
     sizes: list[int], methods: dict[str, Method]
 ) -> dict[str, list[tuple[int, float]]]:
-    """Print how methods fare on threenorm as rows grow, and return rows and seconds of each."""
+    """Print the results on threenorm by number of rows; return rows and seconds of each method."""
     print("| rows | method | error, % | seconds | first call, s | memory / data |")
     print("|---|---|---|---|---|---|")
     points: dict[str, list[tuple[int, float]]] = {name: [] for name in methods}
@@ -255,7 +255,7 @@ def draw(points: dict[str, list[tuple[int, float]]], place: str) -> None:
 
 
 def compare_sets(names: list[str], methods: dict[str, Method]) -> None:
-    """Print how methods fare on data sets."""
+    """Print the results on data sets."""
     print("\n| set | rows × columns | method | AUROC | error, % | seconds |")
     print("|---|---|---|---|---|---|")
     for name in names:
@@ -276,23 +276,25 @@ def main() -> None:
     parser.add_argument("--sets", nargs="*", default=[*SETS, *LARGER_SETS])
     parser.add_argument("--methods", nargs="*", default=[*AT_SCALE, *ON_SETS])
     parser.add_argument("--picture", default=None)
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
 
-    def among(methods: dict[str, Method]) -> dict[str, Method]:
+    def requested(methods: dict[str, Method]) -> dict[str, Method]:
         return {
             name: method
             for name, method in methods.items()
-            if name in asked.methods and method.is_installed
+            if name in arguments.methods and method.is_installed
         }
 
-    points = compare_sizes(asked.rows, among(AT_SCALE))
-    if asked.picture is not None:
-        draw(points, asked.picture)
-    compare_sets([name for name in asked.sets if name not in LARGER_SETS], among(ON_SETS))
-    compare_sets([name for name in asked.sets if name in LARGER_SETS], among(ON_LARGER_SETS))
+    points = compare_sizes(arguments.rows, requested(AT_SCALE))
+    if arguments.picture is not None:
+        draw(points, arguments.picture)
+    small = [name for name in arguments.sets if name not in LARGER_SETS]
+    compare_sets(small, requested(ON_SETS))
+    large = [name for name in arguments.sets if name in LARGER_SETS]
+    compare_sets(large, requested(ON_LARGER_SETS))
     tables, matrix = in_new_process(predict_speed)
     print(
-        f"\nA row is decided in {tables:.2f} microseconds by tables, in {matrix:.0f} by SVC with "
+        f"\nA prediction takes {tables:.2f} microseconds by tables and {matrix:.0f} by SVC with "
         f"{SUPPORT_VECTORS:,} support vectors: {matrix / tables:.0f} times as long."
     )
 

@@ -1,4 +1,4 @@
-"""How the benchmarks measure: in turns, the best of several repeats, memory in a new process."""
+"""Timing for the benchmarks: alternating runs, the best of several, memory in a new process."""
 
 import time
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def best_times(*functions: Callable[[], Any], repeats: int = 7) -> list[float]:
-    """Return the shortest time of each function in seconds, taken in turns after a first call."""
+    """Return the shortest time of each function in seconds, alternating, after a warm-up call."""
     for function in functions:
         function()
     times = [[_seconds(function) for function in functions] for _ in range(repeats)]
@@ -17,13 +17,13 @@ def best_times(*functions: Callable[[], Any], repeats: int = 7) -> list[float]:
 
 
 def in_new_process(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Return what a function returns in a process that has done nothing else."""
+    """Call a function in a new process, and return its result."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         return pool.submit(function, *arguments).result()
 
 
 def peak_bytes() -> int:
-    """Return the largest resident memory of this process so far, as Linux keeps it."""
+    """Return the peak resident memory of this process, as Linux reports it."""
     status = Path("/proc/self/status").read_text().splitlines()
     return next(1024 * int(line.split()[1]) for line in status if line.startswith("VmHWM"))
 

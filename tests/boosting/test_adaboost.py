@@ -1,4 +1,4 @@
-"""AdaBoost: the bound on its error, scikit-learn's as an oracle, weights, ends, bad input."""
+"""AdaBoost: its error bound, scikit-learn's AdaBoost as an oracle, weights, stopping, bad input."""
 
 import pickle
 
@@ -17,9 +17,13 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 import kernsemble
-from kernsemble.boosting import AdaBoostClassifier, AdaBoostClassifierCV, rounds
+from kernsemble.boosting import AdaBoostClassifier, AdaBoostClassifierCV
+from kernsemble.boosting.adaboost_rounds import LearnerRounds, StumpRounds
+from kernsemble.boosting.early_stopping import EarlyStopping, run_rounds
 from kernsemble.datasets import make_threenorm, make_xor
 from kernsemble.learners import DecisionStump
+from kernsemble.learners.hypothesis_search import Cases
+from kernsemble.learners.stump import StumpSearch
 
 X, y = make_threenorm(150, random_state=0)
 Z, labels = make_threenorm(200, random_state=1)
@@ -69,19 +73,32 @@ def test_compiled_stumps_are_those_of_scikit_learn_on_the_same_learner(X, y, Z):
     assert_array_equal(ours.predict(Z), theirs.predict(Z))
 
 
-def test_compiled_rounds_are_those_of_the_learner_asked_each_time(monkeypatch):
+def threenorm_cases():
+    return Cases(X, (y > 0).astype(np.intp), np.unique(y), len(y))
+
+
+def ignore(place):
+    """Do nothing at the end of a round."""
+
+
+def test_compiled_rounds_equal_those_that_refit_the_learner():
+    cases = threenorm_cases()
+    rounds = LearnerRounds(StumpSearch(cases), cases, np.ones(len(y)), 1.0)
+    run_rounds(rounds, 30, None, ignore)
     compiled = AdaBoostClassifier(n_estimators=30).fit(X, y)
-    monkeypatch.setattr(rounds, "StumpRounds", rounds.LearnerRounds)
-    asked = AdaBoostClassifier(n_estimators=30).fit(X, y)
-    assert_allclose(compiled.estimator_weights_, asked.estimator_weights_, rtol=1e-9)
-    assert_array_equal(compiled.voters_.threshold, asked.voters_.threshold)
+    refitted = rounds.ensemble(cases.classes)
+    assert_allclose(compiled.estimator_weights_, refitted.weights, rtol=1e-9)
+    assert_array_equal(compiled.voters_.threshold, refitted.voters.threshold)
 
 
-def test_many_calls_are_one(monkeypatch):
+def test_the_number_of_compiled_calls_does_not_matter():
+    cases = threenorm_cases()
+    rounds = StumpRounds(StumpSearch(cases), cases, np.ones(len(y)), 1.0, entries_per_call=1)
+    rounds.advance(30)
+    assert len(rounds) == 1
+    run_rounds(rounds, 30, None, ignore)
     whole = AdaBoostClassifier(n_estimators=30).fit(X, y)
-    monkeypatch.setattr(rounds, "ENTRIES_A_CALL", 1)
-    parts = AdaBoostClassifier(n_estimators=30).fit(X, y)
-    assert_array_equal(whole.estimator_weights_, parts.estimator_weights_)
+    assert_array_equal(whole.estimator_weights_, rounds.weights)
 
 
 @pytest.mark.parametrize("estimator", [None, TREE], ids=["stump", "tree"])
@@ -101,13 +118,13 @@ def test_stages_end_at_the_ensemble(estimator, X, y):
 
 def test_votes_are_those_of_the_classifiers():
     machine = AdaBoostClassifier(n_estimators=12).fit(X, y)
-    said = sum(
+    votes = sum(
         weight * each.predict(Z)
         for weight, each in zip(machine.estimator_weights_, machine.estimators_, strict=True)
     )
-    assert_allclose(machine.decision_function(Z), said)
-    assert_allclose(machine.margins(Z, labels), labels * said / machine.estimator_weights_.sum())
-    assert_allclose(machine.predict_proba(Z)[:, 1], 1.0 / (1.0 + np.exp(-said)))
+    assert_allclose(machine.decision_function(Z), votes)
+    assert_allclose(machine.margins(Z, labels), labels * votes / machine.estimator_weights_.sum())
+    assert_allclose(machine.predict_proba(Z)[:, 1], 1.0 / (1.0 + np.exp(-votes)))
     assert_allclose(np.exp(machine.predict_log_proba(Z)), machine.predict_proba(Z))
 
 
@@ -117,7 +134,7 @@ def test_margins_of_several_classes_are_negative_where_the_ensemble_errs():
     assert_array_equal(margins, machine.margins_)
     assert (np.abs(margins) <= 1.0).all()
     assert_array_equal(margins >= 0.0, machine.predict(flowers) == species)
-    with pytest.raises(ValueError, match="y holds 7"):
+    with pytest.raises(ValueError, match="y contains the class 7"):
         machine.margins(flowers[:1], [7])
 
 
@@ -132,7 +149,7 @@ def test_weights_are_repetitions(estimator):
     assert weighted.score(Z, labels) != AdaBoostClassifier(estimator, 20).fit(X, y).score(Z, labels)
 
 
-def test_an_absent_class_keeps_its_place_but_has_no_part():
+def test_a_class_without_weight_stays_in_classes_but_is_never_predicted():
     present = (species != 1).astype(float)
     machine = AdaBoostClassifier(n_estimators=5).fit(flowers, species, sample_weight=present)
     assert_array_equal(machine.classes_, [0, 1, 2])
@@ -151,7 +168,7 @@ def test_a_hypothesis_without_error_is_the_last():
     assert len(tree.estimators_) == 1
 
 
-def test_stumps_cannot_begin_on_xor_and_say_so():
+def test_stumps_fail_on_xor_with_a_warning():
     rows = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
     with pytest.warns(UserWarning, match="no better than chance"):
         machine = AdaBoostClassifier().fit(rows, [0, 1, 1, 0])
@@ -166,7 +183,7 @@ def test_stumps_cannot_begin_on_xor_and_say_so():
     )
 
 
-def test_a_warm_start_goes_on_where_it_was():
+def test_a_warm_start_continues_the_last_fit():
     whole = AdaBoostClassifier(n_estimators=25).fit(X, y)
     machine = AdaBoostClassifier(n_estimators=10, warm_start=True).fit(X, y)
     machine.set_params(n_estimators=25).fit(X, y)
@@ -178,7 +195,7 @@ def test_a_warm_start_goes_on_where_it_was():
         machine.fit(flowers, species)
 
 
-def test_held_out_rows_end_boosting():
+def test_early_stopping_ends_boosting():
     machine = AdaBoostClassifier(n_estimators=500, n_iter_no_change=10, random_state=0).fit(X, y)
     assert len(machine.estimators_) < 400
     assert "held-out" in machine.ending_
@@ -190,12 +207,15 @@ def test_held_out_rows_end_boosting():
 
 
 @pytest.mark.parametrize("patience", [1, 7, 40])
-def test_rounds_end_when_the_best_is_so_many_ago(patience, monkeypatch):
+def test_early_stopping_waits_for_the_given_number_of_rounds(patience):
     settings = {"n_estimators": 100, "n_iter_no_change": patience, "random_state": 1}
     whole = AdaBoostClassifier(**settings).fit(X, y)
-    monkeypatch.setattr(rounds, "ENTRIES_A_CALL", 1)
-    one_by_one = AdaBoostClassifier(**settings).fit(X, y)
-    assert_array_equal(whole.estimator_weights_, one_by_one.estimator_weights_)
+    cases, counts, stopping = EarlyStopping.split(
+        threenorm_cases(), np.ones(len(y)), np.unique(y), 0.1, patience, np.random.RandomState(1)
+    )
+    one_by_one = StumpRounds(StumpSearch(cases), cases, counts, 1.0, entries_per_call=1)
+    run_rounds(one_by_one, 100, stopping, ignore)
+    assert_array_equal(whole.estimator_weights_, one_by_one.weights)
     kept, held = train_test_split(np.arange(150), test_size=0.1, stratify=y, random_state=1)
     plain = AdaBoostClassifier(n_estimators=100).fit(X[kept], y[kept])
     scores = list(plain.staged_score(X[held], y[held]))
@@ -204,14 +224,14 @@ def test_rounds_end_when_the_best_is_so_many_ago(patience, monkeypatch):
     assert scores.index(max(scores[: n_best + patience])) == n_best - 1
 
 
-def test_held_out_rows_know_classes_without_cases():
+def test_early_stopping_supports_classes_without_cases():
     present = np.where(species == 0, 0.0, 1.0)
     machine = AdaBoostClassifier(n_estimators=50, n_iter_no_change=5, random_state=0)
     machine.fit(flowers, species, sample_weight=present)
     assert machine.score(flowers[species > 0], species[species > 0]) > 0.9
 
 
-def test_an_interrupt_keeps_what_was_reached():
+def test_an_interrupt_keeps_the_rounds_done():
     class Interrupted(DecisionTreeClassifier):
         calls = 0
 
@@ -235,8 +255,8 @@ def test_an_interrupt_keeps_what_was_reached():
         (AdaBoostClassifier(n_estimators=0), "n_estimators = 0"),
         (AdaBoostClassifier(learning_rate=-1.0), "learning_rate = -1.0"),
         (AdaBoostClassifier(n_iter_no_change=0), "n_iter_no_change = 0"),
-        (AdaBoostClassifier(n_iter_no_change=5, warm_start=True), "give one of the two"),
-        (AdaBoostClassifier(KNeighborsClassifier()), "takes no sample_weight"),
+        (AdaBoostClassifier(n_iter_no_change=5, warm_start=True), "use only one of the two"),
+        (AdaBoostClassifier(KNeighborsClassifier()), "does not support sample_weight"),
         (AdaBoostClassifierCV(ns_estimators=[]), "ns_estimators"),
         (AdaBoostClassifierCV(ns_estimators=[0, 5]), "ns_estimators = 0"),
     ],
@@ -261,7 +281,7 @@ def test_any_classifier_can_be_boosted():
         AdaBoostClassifier().fit(missing, y)
 
 
-def test_a_fold_that_is_boosted_once_tells_every_number_of_rounds():
+def test_one_run_per_fold_scores_every_number_of_rounds():
     grid = (1, 5, 20)
     machine = AdaBoostClassifierCV(ns_estimators=grid, cv=3).fit(X, y)
     search = GridSearchCV(AdaBoostClassifier(), {"n_estimators": grid}, cv=3).fit(X, y)
@@ -272,7 +292,7 @@ def test_a_fold_that_is_boosted_once_tells_every_number_of_rounds():
 
 
 @pytest.mark.parametrize("scoring", ["roc_auc", "neg_log_loss"])
-def test_the_choice_can_be_by_any_score(scoring):
+def test_selection_supports_any_score(scoring):
     grid = (2, 10)
     machine = AdaBoostClassifierCV(ns_estimators=grid, cv=3, scoring=scoring).fit(X, y)
     search = GridSearchCV(AdaBoostClassifier(), {"n_estimators": grid}, cv=3, scoring=scoring)
@@ -288,7 +308,7 @@ def test_a_score_that_is_never_a_number_is_refused():
         AdaBoostClassifierCV(ns_estimators=(1, 2), cv=3, scoring=nothing).fit(X, y)
 
 
-def test_the_choice_is_the_same_for_any_number_of_jobs():
+def test_selection_does_not_depend_on_the_number_of_jobs():
     trees = DecisionTreeClassifier(max_depth=2, max_features=3)
     settings = {"ns_estimators": (5, 10, 20), "cv": 3, "random_state": 0}
     one = AdaBoostClassifierCV(trees, **settings).fit(X, y)
@@ -297,7 +317,7 @@ def test_the_choice_is_the_same_for_any_number_of_jobs():
     assert_array_equal(one.estimator_weights_, two.estimator_weights_)
 
 
-def test_ends_before_the_smallest_number_of_rounds_are_choices_too():
+def test_boosting_may_end_before_the_smallest_number_of_rounds():
     rows = np.repeat([[0.0], [1.0]], 10, axis=0)
     sides = np.repeat([0, 1], 10)
     machine = AdaBoostClassifierCV(ns_estimators=(10, 20), cv=3).fit(rows, sides)

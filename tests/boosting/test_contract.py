@@ -1,4 +1,4 @@
-"""scikit-learn's contract, for every booster."""
+"""scikit-learn's estimator checks, for every booster."""
 
 import pytest
 from sklearn.linear_model import LogisticRegression

@@ -1,4 +1,4 @@
-"""KernelBoost: what it learns, on what, and what it says of it."""
+"""KernelBoost: the learned kernel, its templates, its targets, stopping, bad input."""
 
 import pickle
 
@@ -26,7 +26,7 @@ X, y = make_rotated_gaussians(80, **READING, random_state=0)
 X_test, y_test = make_rotated_gaussians(120, **READING, random_state=1)
 
 
-# -- what is learned
+# -- the learned kernel
 
 
 @pytest.mark.parametrize("loss", ["log", "exp"])
@@ -78,7 +78,7 @@ def test_transform_gives_the_features_of_the_kernel():
 
 
 @pytest.mark.parametrize("step", ["bound", "line-search"])
-def test_alignment_rises_on_rows_that_were_not_seen(step):
+def test_alignment_rises_on_new_rows(step):
     booster = KernelBoost(step=step).fit(X, y)
     target = np.outer(y_test, y_test)
     before, after = (alignment(K, target) for K in (Linear()(X_test), booster.kernel_(X_test)))
@@ -122,12 +122,12 @@ def test_numbers_are_targets_by_their_deviations():
     assert boosted.score(rows, numbers) > plain.score(rows, numbers)
 
 
-def test_whole_numbers_may_be_numbers():
+def test_integers_can_be_treated_as_numbers():
     counts = np.arange(80) % 5
     as_numbers = KernelBoost(target="numbers", n_rounds=3).fit(X, counts)
     as_classes = KernelBoost(n_rounds=3).fit(X, counts)
     assert not np.allclose(as_numbers.weights_, as_classes.weights_)
-    with pytest.raises(ValueError, match="target = 'numbers', and y holds something"):
+    with pytest.raises(ValueError, match="target = 'numbers', but y contains values"):
         KernelBoost(target="numbers").fit(X, y.astype(str))
     with pytest.raises(ValueError, match="y is 3 for every row"):
         KernelBoost(target="numbers").fit(X, np.full(80, 3.0))
@@ -163,7 +163,7 @@ def test_few_templates_can_be_drawn():
     assert_allclose(enough.kernel_(X), KernelBoost(Gaussian(5.0), n_rounds=4).fit(X, y).kernel_(X))
 
 
-def test_templates_reach_it_through_a_pipeline():
+def test_templates_are_passed_through_a_pipeline():
     pipeline = make_pipeline(KernelBoost(Gaussian(5.0), n_rounds=4), LinearSVC())
     pipeline.fit(X, y, kernelboost__templates=X_test)
     booster = KernelBoost(Gaussian(5.0), n_rounds=4).fit(X, y, templates=X_test)
@@ -174,7 +174,7 @@ def test_templates_reach_it_through_a_pipeline():
     assert routed[0].kernel_ == booster.kernel_
 
 
-# -- weights and held-out rows
+# -- weights and early stopping
 
 
 def test_weights_are_repetitions_and_zero_is_absence():
@@ -188,7 +188,7 @@ def test_weights_are_repetitions_and_zero_is_absence():
         assert_allclose(weighted.alignment_path_, repeated.alignment_path_)
 
 
-def test_boosting_ends_where_held_out_rows_are_aligned_no_better():
+def test_early_stopping_ends_at_the_best_alignment_on_held_out_rows():
     X, y = make_rotated_gaussians(150, sigma="deviation", random_state=0)
     booster = KernelBoost(
         step="line-search",
@@ -199,7 +199,7 @@ def test_boosting_ends_where_held_out_rows_are_aligned_no_better():
     ).fit(X, y)
     path = booster.validation_alignment_path_
     best = 1 + int(np.argmax(path[1:]))
-    assert booster.ending_ == "the alignment of held-out rows no longer rises"
+    assert booster.ending_ == "early stopping: the alignment on held-out rows no longer improves"
     assert len(booster.weights_) == len(booster.kernel_.coefficients) == best
     assert len(path) == best + 6
     assert len(booster.loss_path_) == len(booster.alignment_path_) == best + 1
@@ -207,10 +207,10 @@ def test_boosting_ends_where_held_out_rows_are_aligned_no_better():
         KernelBoost(n_iter_no_change=2, validation_fraction=1.0).fit(X, y)
 
 
-# -- endings
+# -- stopping
 
 
-def test_perfect_alignment_ends_it():
+def test_perfect_alignment_ends_boosting():
     booster = KernelBoost(Gaussian(1e6)).fit(X, y)  # every row is alone
     assert len(booster.weights_) == 1
     assert booster.ending_ == "no pair of training rows contradicts the last base kernel"
@@ -226,13 +226,13 @@ def test_a_constant_kernel_aligns_with_the_larger_class_or_with_none():
         KernelBoost(Constant()).fit(X, even)
 
 
-def test_rows_of_zero_have_nothing_to_learn_from():
+def test_a_kernel_that_is_zero_on_the_templates_is_refused():
     with pytest.raises(ValueError, match="is zero on the templates"):
         KernelBoost().fit(np.zeros((4, 2)), [0, 1, 0, 1])
 
 
 @pytest.mark.parametrize("scale", [1e-100, 1e-6, 1e6, 1e100])
-def test_features_of_any_scale_are_learned_from(scale):
+def test_features_may_have_any_scale(scale):
     booster = KernelBoost(step="line-search", n_rounds=5).fit(scale * X, y)
     plain = KernelBoost(step="line-search", n_rounds=5).fit(X, y)
     assert_allclose(
@@ -240,7 +240,7 @@ def test_features_of_any_scale_are_learned_from(scale):
     )
 
 
-def test_an_interrupt_leaves_what_was_learned(monkeypatch):
+def test_an_interrupt_keeps_the_rounds_done(monkeypatch):
     from kernsemble.solvers import kernel_boosting
 
     advance, n_calls = kernel_boosting.Pairs.advance, []
@@ -262,7 +262,7 @@ def test_an_interrupt_leaves_what_was_learned(monkeypatch):
 # -- use
 
 
-def test_it_serves_linear_methods_and_kernel_machines():
+def test_linear_models_and_kernel_machines_can_use_it():
     linear = make_pipeline(KernelBoost(step="line-search"), LinearSVC()).fit(X, y)
     assert linear.score(X_test, y_test) > LinearSVC().fit(X, y).score(X_test, y_test)
     learned = KernelBoost(step="line-search").fit(X, y).kernel_
@@ -274,10 +274,10 @@ def test_tables_keep_their_names():
     frame = pd.DataFrame(X, columns=[f"x{d}" for d in range(20)])
     booster = KernelBoost(Linear().on(["x0", "x5"]), n_rounds=3).fit(frame, y)
     assert booster.get_feature_names_out().tolist() == [f"kernelboost{t}" for t in range(3)]
-    told = booster.set_output(transform="pandas").transform(frame)
-    assert told.columns.tolist() == [f"kernelboost{t}" for t in range(3)]
+    features = booster.set_output(transform="pandas").transform(frame)
+    assert features.columns.tolist() == [f"kernelboost{t}" for t in range(3)]
     arrays = KernelBoost(Linear().on([0, 5]), n_rounds=3).fit(X, y)
-    assert_allclose(told, arrays.transform(X))
+    assert_allclose(features, arrays.transform(X))
     polars = KernelBoost(n_rounds=3).set_output(transform="polars").fit(pl.DataFrame(X), y)
     assert isinstance(polars.transform(pl.DataFrame(X)), pl.DataFrame)
 
@@ -296,7 +296,7 @@ def test_it_is_cloned_pickled_and_saved(tmp_path):
         assert again.kernel_ == booster.kernel_
 
 
-def test_rounds_are_told_to_callbacks():
+def test_callbacks_are_called_for_every_round():
     pytest.importorskip("sklearn.callback")
     recorder = Recorder()
     KernelBoost(n_rounds=4).set_callbacks(recorder).fit(X, y)
@@ -316,7 +316,7 @@ def test_rounds_are_told_to_callbacks():
         ({"templates": X[:, :3]}, "templates: X has 3 features"),
     ],
 )
-def test_wrong_settings_are_told(settings, message):
+def test_wrong_settings_are_refused(settings, message):
     with pytest.raises(ValueError, match=message):
         KernelBoost(**settings).fit(X, y)
 
@@ -326,7 +326,7 @@ def test_kernels_that_are_only_conditionally_definite_are_refused():
         KernelBoost(Stump().simplified).fit(X, y)
 
 
-def test_memory_is_estimated_before_it_is_taken(monkeypatch):
+def test_memory_is_checked_before_fitting(monkeypatch):
     monkeypatch.setattr("kernsemble.boosting.kernel_boost.physical_memory", lambda: 1e4)
     with pytest.raises(GramTooLargeError, match=r"the pairs of 80 rows .* n_templates=1000"):
         KernelBoost().fit(X, y)

@@ -1,4 +1,4 @@
-"""LPBoost: the linear program over all stumps by SciPy as an oracle, weights, ends, bad input."""
+"""LPBoost: SciPy's linear program over all stumps as an oracle, weights, stopping, bad input."""
 
 import pickle
 
@@ -120,8 +120,8 @@ def test_ties_and_duplicates_do_not_matter(X, data, C):
     assert repeated.objective_ == pytest.approx(best, rel=1e-7)
 
 
-def test_a_penalty_that_is_too_small_leaves_nothing_and_says_so():
-    with pytest.warns(UserWarning, match="C = 1e-06: no hypothesis is worth its weight"):
+def test_a_penalty_that_is_too_small_gives_an_empty_ensemble_with_a_warning():
+    with pytest.warns(UserWarning, match="C = 1e-06: all weights are zero at the optimum"):
         machine = LPBoostClassifier(C=1e-6).fit(X, y)
     assert machine.n_voters_ == 0
     assert_array_equal(machine.decision_function(Z), np.zeros(len(Z)))
@@ -131,7 +131,7 @@ def test_a_penalty_that_is_too_small_leaves_nothing_and_says_so():
 def test_stages_are_the_optima_of_the_hypotheses_so_far(X, y):
     machine = LPBoostClassifier(C=1.0, pricing="one").fit(X, y)
     decisions = list(machine.staged_decision_function(X))
-    assert len(decisions) == machine.n_iter_ - 1  # it was asked once more, and had nothing
+    assert len(decisions) == machine.n_iter_ - 1  # the last call found no better hypothesis
     assert_allclose(decisions[-1], machine.decision_function(X), atol=1e-9)
     assert list(machine.staged_score(X, y))[-1] == machine.score(X, y)
     assert_allclose(machine.stage_weights_[[-1]].toarray()[0], machine.estimator_weights_)
@@ -141,7 +141,7 @@ def test_stages_are_the_optima_of_the_hypotheses_so_far(X, y):
     assert short.estimator_weights_.sum() == pytest.approx(np.ravel(sizes)[4])
 
 
-def test_too_few_columns_are_told():
+def test_too_few_columns_raise_a_warning():
     with pytest.warns(ConvergenceWarning, match="max_columns = 5, tol = .*raise max_columns"):
         machine = LPBoostClassifier(C=1.0, max_columns=5).fit(X, y)
     assert len(machine.estimators_) == 5
@@ -149,7 +149,7 @@ def test_too_few_columns_are_told():
     assert machine.objective_ - machine.duality_gap_ <= best <= machine.objective_
 
 
-def test_hypotheses_that_do_not_fit_in_memory_are_told(monkeypatch):
+def test_hypotheses_that_exceed_the_memory_raise_a_warning(monkeypatch):
     entries = 4 * len(X)  # four hypotheses
     memory = 2.0 * linear_program.BYTES_AN_ENTRY * entries
     monkeypatch.setattr(linear_program, "physical_memory", lambda: memory)
@@ -162,7 +162,7 @@ def test_hypotheses_that_do_not_fit_in_memory_are_told(monkeypatch):
     "estimator", [LogisticRegression(max_iter=1000), DecisionTreeClassifier(max_depth=2)]
 )
 @pytest.mark.parametrize(("X", "y"), [(X, y), (flowers, species)], ids=["two", "three"])
-def test_any_learner_that_honours_weights_can_be_boosted(estimator, X, y):
+def test_any_learner_that_supports_weights_can_be_boosted(estimator, X, y):
     machine = LPBoostClassifier(estimator, nu=0.3, random_state=0).fit(X, y)
     assert machine.score(X, y) > 0.65
     votes = sum(
@@ -172,7 +172,7 @@ def test_any_learner_that_honours_weights_can_be_boosted(estimator, X, y):
     assert_array_equal(machine.predict(X), machine.classes_[votes.argmax(axis=1)])
 
 
-def test_a_warm_start_begins_with_what_is_known():
+def test_a_warm_start_begins_with_the_last_hypotheses():
     machine = LPBoostClassifier(C=0.1, warm_start=True).fit(X, y)
     n_rounds, objective = machine.n_iter_, machine.objective_
     machine.fit(X, y)
@@ -184,22 +184,22 @@ def test_a_warm_start_begins_with_what_is_known():
         machine.fit(flowers, species)
 
 
-def test_a_warm_start_forgets_what_is_the_same_on_other_rows():
+def test_a_warm_start_drops_hypotheses_that_are_equal_on_other_rows():
     machine = LPBoostClassifier(C=1.0, warm_start=True).fit(X, y)
     fewer = slice(0, 40)
-    n_before = len(machine.estimators_)
+    n_last = len(machine.estimators_)
     machine.fit(X[fewer], y[fewer])
     assert len(machine.estimators_) == len(machine.estimator_weights_)
-    assert len(machine.voters_.taken(np.arange(n_before // 2))) == n_before // 2
+    assert len(machine.voters_.take(np.arange(n_last // 2))) == n_last // 2
     assert machine.objective_ == pytest.approx(soft_optimum(X[fewer], np.intp(y[fewer] > 0), 1.0))
-    said = sum(
+    votes = sum(
         weight * each.predict(Z)
         for weight, each in zip(machine.estimator_weights_, machine.estimators_, strict=True)
     )
-    assert_allclose(machine.decision_function(Z), said, atol=1e-9)
+    assert_allclose(machine.decision_function(Z), votes, atol=1e-9)
 
 
-def test_an_interrupt_keeps_what_was_reached():
+def test_an_interrupt_keeps_the_hypotheses_found():
     class Interrupted(DecisionTreeClassifier):
         calls = 0
 
@@ -217,7 +217,7 @@ def test_an_interrupt_keeps_what_was_reached():
     assert len(machine.fit(X, y).estimators_) > 5
 
 
-def test_the_path_of_a_fold_tells_every_penalty():
+def test_one_path_per_fold_scores_every_penalty():
     grid = (0.06, 0.1, 0.2)
     machine = LPBoostClassifierCV(Cs=grid, cv=3, tol=1e-9).fit(X, y)
     search = GridSearchCV(LPBoostClassifier(tol=1e-9), {"C": grid}, cv=3).fit(X, y)
@@ -229,7 +229,7 @@ def test_the_path_of_a_fold_tells_every_penalty():
     assert machine.objective_ == pytest.approx(again.objective_, rel=1e-7)
 
 
-def test_shares_can_be_chosen_too():
+def test_nu_can_be_selected_too():
     machine = LPBoostClassifierCV(nus=(0.2, 0.5, 0.3), cv=3).fit(X, y)
     assert machine.nu_ in (0.2, 0.3, 0.5)
     assert [each["nu"] for each in machine.cv_results_["params"]] == [0.5, 0.3, 0.2]

@@ -1,4 +1,4 @@
-"""Callbacks of scikit-learn hear of every round and every fold, and can interrupt."""
+"""scikit-learn's callbacks are called for every round and every fold, and can interrupt."""
 
 import pytest
 from cases import Recorder
@@ -36,17 +36,17 @@ class Interrupting(Recorder):
     ],
     ids=lambda case: type(case).__name__,
 )
-def test_every_part_is_told(machine, folds):
+def test_callbacks_are_called_for_every_part(machine, folds):
     recorder = Recorder()
-    told = clone(machine).set_callbacks(recorder).fit(X, y)
-    n_rounds = getattr(told, "n_iter_", len(told.estimators_))
+    fitted = clone(machine).set_callbacks(recorder).fit(X, y)
+    n_rounds = getattr(fitted, "n_iter_", len(fitted.estimators_))
     assert recorder.begun == recorder.ended == {"fit": 1, "round": n_rounds, **folds}
     assert recorder.n_setups == 0
-    assert_array_equal(told.decision_function(X), clone(machine).fit(X, y).decision_function(X))
+    assert_array_equal(fitted.decision_function(X), clone(machine).fit(X, y).decision_function(X))
 
 
 @pytest.mark.parametrize("machine", [AdaBoostClassifier(), LPBoostClassifier(C=0.1)])
-def test_a_callback_can_interrupt_and_what_was_reached_is_kept(machine):
+def test_a_callback_can_interrupt_and_the_rounds_done_are_kept(machine):
     recorder = Interrupting()
     with pytest.raises(KeyboardInterrupt):
         machine.set_callbacks(recorder).fit(X, y)

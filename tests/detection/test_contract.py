@@ -1,4 +1,4 @@
-"""scikit-learn's contract, for detectors."""
+"""scikit-learn's estimator checks, for detectors."""
 
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks

@@ -1,4 +1,4 @@
-"""LAGO is what its definition says, for every shape, fold and weight."""
+"""LAGO agrees with its definition, for every shape, fold and weight."""
 
 import pickle
 
@@ -40,7 +40,7 @@ def radii(X, y, shape, n_neighbors):
 
 
 def definition(X, y, Z, shape, alpha, n_neighbors=5):
-    """Equation 22, with determinants and densities as they are written."""
+    """Equation 22, with determinants and densities as in the paper."""
     f = np.zeros(len(Z))
     for centre, R in zip(X[y == 1], radii(X, y, shape, n_neighbors), strict=True):
         width = alpha * R
@@ -51,7 +51,7 @@ def definition(X, y, Z, shape, alpha, n_neighbors=5):
 
 
 def kernel_means(X, y, Z, shape, alpha, kernel, n_neighbors=5):
-    """The mean of kernels that are functions of the distance in widths."""
+    """The mean of kernels that are functions of the distance in units of the widths."""
     R = radii(X, y, shape, n_neighbors)
     u = np.array([np.linalg.norm((z - X[y == 1]) / R, axis=1) for z in Z]) / alpha
     return (u <= 1.0).mean(axis=1) if kernel == "uniform" else np.maximum(1.0 - u, 0.0).mean(axis=1)
@@ -103,7 +103,7 @@ def test_spherical_kernels_do_not_see_rotations_and_a_common_scale():
 
 @pytest.mark.parametrize("settings", [{"n_neighbors": 108}, {"scaling": "range"}])
 def test_elliptical_kernels_do_not_see_the_scale_of_each_feature(settings):
-    """The kernel never does; who is nearest does, unless all are or the scaling undoes it."""
+    """The neighbours may depend on it, unless all rows are neighbours or features are scaled."""
     X, y = rare_rows()
     units = np.array([1e-4, 1.0, 30.0, 1e6])
     machine, other = (fixed("elliptical", 3.0, **settings).fit(rows, y) for rows in (X, X * units))
@@ -112,7 +112,7 @@ def test_elliptical_kernels_do_not_see_the_scale_of_each_feature(settings):
 
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_folds_that_share_one_search_score_as_machines_fitted_on_them(shape, kernel):
+def test_folds_that_share_one_search_score_like_models_fitted_to_them(shape, kernel):
     X, y = rare_rows()
     cv = StratifiedKFold(4, shuffle=True, random_state=0)
     alphas = [0.5, 0.9, 2.0, 2.0 * np.sqrt(2.0), 4.0]
@@ -148,7 +148,7 @@ def test_a_fold_that_takes_the_nearest_rows_away_is_searched_further():
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("metric", ["euclidean", "manhattan"])
-def test_leave_one_out_scores_are_those_of_machines_without_the_row(shape, kernel, metric):
+def test_leave_one_out_scores_are_those_of_models_fitted_without_the_row(shape, kernel, metric):
     X, y = rare_rows(40, 3, 6)
     machine = fixed(shape, 2.0, kernel=kernel, metric=metric).fit(X, y)
     expected = [
@@ -156,7 +156,7 @@ def test_leave_one_out_scores_are_those_of_machines_without_the_row(shape, kerne
         for i in range(40)
     ]
     assert_allclose(machine.leave_one_out_scores(X), expected, rtol=1e-10)
-    with pytest.raises(ValueError, match="the rows that fit was given"):
+    with pytest.raises(ValueError, match="X differs from the training rows"):
         machine.leave_one_out_scores(X[::-1])
 
 
@@ -198,7 +198,7 @@ def test_duplicates_and_constant_features_are_safe(shape, kernel, scaling):
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_rare_row_that_equals_its_neighbours_has_no_height(shape):
-    """Equation 22 has the coefficient zero there; without it the row is as good as absent."""
+    """Its coefficient in Equation 22 is zero, as if the row were absent."""
     X, y = rare_rows()
     lost = np.flatnonzero(y == 1)[0]
     X[np.flatnonzero(y == 0)[:5]] = X[lost]
@@ -262,25 +262,25 @@ def test_several_rare_classes_are_each_against_the_rest():
 
 
 @pytest.mark.large
-def test_thresholds_are_chosen_on_held_out_scores():
+def test_thresholds_are_tuned_on_held_out_scores():
     X, y = rare_rows(400, 3, 60)
     X += y[:, np.newaxis]
     held_out = LagoClassifier(alpha=1.0).fit(X, y).out_of_fold_scores_
 
-    def said(rule):
+    def selected(rule):
         return held_out > LagoClassifier(alpha=1.0, threshold=rule).fit(X, y).threshold_
 
     best = max(f1_score(y, held_out >= score) for score in held_out)
-    assert_allclose(f1_score(y, said("f1")), best)
+    assert_allclose(f1_score(y, selected("f1")), best)
     meeting = [s for s in held_out if precision_score(y, held_out >= s) >= 0.6]
     assert_allclose(
-        (said(("recall", 0.6)) & (y == 1)).sum(),
+        (selected(("recall", 0.6)) & (y == 1)).sum(),
         max(((held_out >= s) & (y == 1)).sum() for s in meeting),
     )
-    assert precision_score(y, said(("recall", 0.6))) >= 0.6
-    assert said(("precision", 0.5))[y == 1].mean() >= 0.5
-    assert said(("top", 25)).sum() == 25
-    assert said(("top", 0.1)).sum() == 40
+    assert precision_score(y, selected(("recall", 0.6))) >= 0.6
+    assert selected(("precision", 0.5))[y == 1].mean() >= 0.5
+    assert selected(("top", 25)).sum() == 25
+    assert selected(("top", 0.1)).sum() == 40
 
 
 def test_frames_keep_their_names_and_models_their_scores(tmp_path):
@@ -305,8 +305,8 @@ def test_every_exact_search_finds_the_same(algorithm):
     assert_allclose(got.score_samples(X), LagoClassifier("elliptical").fit(X, y).score_samples(X))
 
 
-def test_approximate_neighbours_are_those_of_pynndescent_or_asked_for(monkeypatch):
-    """A stand-in that is asked as pynndescent is, and answers exactly."""
+def test_approximate_neighbours_need_pynndescent(monkeypatch):
+    """A stand-in with the interface of pynndescent, which is exact."""
     X, y = rare_rows()
     machine = LagoClassifier(algorithm="approximate", random_state=0)
 
@@ -328,7 +328,7 @@ def test_approximate_neighbours_are_those_of_pynndescent_or_asked_for(monkeypatc
         machine.fit(X, y)
 
 
-def test_callbacks_hear_of_classes_and_folds():
+def test_callbacks_are_called_for_classes_and_folds():
     pytest.importorskip("sklearn.callback")
     X, y = rare_rows()
     recorder = Recorder()
@@ -346,7 +346,7 @@ def test_callbacks_hear_of_classes_and_folds():
         ({"alphas": []}, "alphas = "),
         ({"n_neighbors": 0}, "n_neighbors = 0"),
         ({"rare": 7}, "rare = 7"),
-        ({"rare": [0, 1]}, "leave a class for the background"),
+        ({"rare": [0, 1]}, "leave at least one class for the background"),
         ({"threshold": "f2"}, "threshold = 'f2'"),
         ({"threshold": ("top", 0)}, "threshold"),
         ({"threshold": ("recall", 2.0)}, "threshold"),
@@ -363,7 +363,7 @@ def test_errors_name_the_argument(settings, message):
         LagoClassifier(**settings).fit(X[order], y[order])
 
 
-def test_a_single_rare_row_needs_numbers_for_what_is_chosen():
+def test_a_single_rare_row_needs_given_alpha_and_threshold():
     X, y = rare_rows(n_rare=1)
     with pytest.raises(ValueError, match="none can be held out"):
         LagoClassifier().fit(X, y)
@@ -373,6 +373,6 @@ def test_a_single_rare_row_needs_numbers_for_what_is_chosen():
         machine.leave_one_out_scores(X)
 
 
-def test_what_is_not_fitted_says_so():
+def test_an_unfitted_model_raises_an_error():
     with pytest.raises(NotFittedError):
         LagoClassifier().predict([[0.0]])

@@ -1,4 +1,4 @@
-"""What becomes of radii that are zero, and of lists that memory cannot hold."""
+"""Radii of zero, and lists of neighbours that exceed the memory."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from kernsemble.detection import LagoClassifier, neighbours
 from kernsemble.detection.neighbours import positive_widths
 
 
-def test_a_radius_of_zero_takes_the_place_of_the_smallest_other():
+def test_a_radius_of_zero_is_replaced_by_the_smallest_positive_one():
     X = np.array([[0.0, 1.0, 5.0], [4.0, 3.0, 5.0]])
     widths = np.array([[0.0, 0.0, 0.0], [2.0, 0.0, 0.0], [3.0, 0.0, 0.0]])
     expected = [[2.0, 1.0, np.inf], [2.0, 1.0, np.inf], [3.0, 1.0, np.inf]]
@@ -19,7 +19,7 @@ def test_a_radius_of_zero_takes_the_place_of_the_smallest_other():
     assert np.isinf(absent).all()
 
 
-def test_lists_that_do_not_fit_into_memory_are_refused(monkeypatch):
+def test_lists_that_exceed_the_memory_are_refused(monkeypatch):
     monkeypatch.setattr(neighbours, "physical_memory", lambda: 1e4)
     X, y = np.ones((400, 2)), np.arange(400) < 10
     with pytest.raises(MemoryError, match="shape='spherical'"):

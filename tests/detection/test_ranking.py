@@ -20,7 +20,7 @@ def rankings(draw):
 
 
 def orders(y, scores):
-    """The classes in every order that the scores allow."""
+    """Yield the classes in every order that the scores allow."""
     for order in permutations(range(len(y))):
         if (np.diff(scores[list(order)]) <= 0.0).all():
             yield y[list(order)]
@@ -80,7 +80,7 @@ def test_many_ties_among_many_rows_lose_no_precision():
 
 
 @given(st.floats(0.01, 100.0), st.integers(0, 1000))
-def test_any_weights_give_a_share(factor, seed):
+def test_any_weights_give_a_value_between_0_and_1(factor, seed):
     rng = np.random.default_rng(seed)
     y, scores = np.append(True, rng.random(20) < 0.3), rng.integers(0, 8, 21)
     value = average_precision(y, scores, sample_weight=factor * rng.random(21))
@@ -91,10 +91,10 @@ def test_any_weights_give_a_share(factor, seed):
     ("arguments", "message"),
     [
         (([1, 0], [1.0, 2.0, 3.0]), "y_true has shape"),
-        (([1, 0], [1.0, np.nan]), "not a number for row 1"),
+        (([1, 0], [1.0, np.nan]), "y_score is NaN for row 1"),
         (([0, 0], [1.0, 2.0]), "pos_label = 1"),
     ],
 )
-def test_errors(arguments, message):
+def test_wrong_arguments_are_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         average_precision(*arguments)

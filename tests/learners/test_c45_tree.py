@@ -1,3 +1,5 @@
+"""C4.5: splits and pruning by hand, a plain implementation as an oracle, weights, bad input."""
+
 import pickle
 from itertools import pairwise
 
@@ -14,7 +16,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from kernsemble.learners.c45.classifier import C45Tree
 from kernsemble.learners.c45.growth import grow
 from kernsemble.learners.c45.pruning import expected_errors, prune
-from kernsemble.learners.c45.rows import SortedRows
+from kernsemble.learners.c45.sorted_rows import SortedRows
 from kernsemble.learners.c45.tree import Tree
 from kernsemble.persistence import load, save
 
@@ -39,7 +41,7 @@ def leaf_sizes(tree):
     return tree.n_cases[tree.feature < 0]
 
 
-def test_humidity_decides_on_a_sunny_day():
+def test_humidity_is_tested_on_a_sunny_day():
     # H(2/5) = 0.971. Humidity: {2 yes} | {3 no}, one of T = 2 thresholds (the other is 87.5), so
     # the gain is 0.971 - 1/5 = 0.771. Temperature: at best {2 yes, 1 no} | {2 no}, with the gain
     # 0.971 - 3/5 * 0.918 - 1/5 = 0.220, below the average 0.495.
@@ -64,7 +66,7 @@ RATIOS = cases(
 )
 
 
-def test_the_gain_ratio_is_asked_only_of_features_with_an_average_gain():
+def test_the_gain_ratio_is_compared_only_among_features_with_an_average_gain():
     X, y = RATIOS
     # x0 and x1: the average gain is 0.163, which x1 does not reach.
     assert C45Tree(max_depth=1, prune=False).fit(X[:, :2], y).tree_.feature[0] == 0
@@ -73,7 +75,7 @@ def test_the_gain_ratio_is_asked_only_of_features_with_an_average_gain():
 
 
 def test_gains_are_those_of_known_cases_times_their_share():
-    # x0 tells the classes of the 6 of 16 cases in which it is known: gain 6/16 * 1 = 0.375. x1
+    # x0 separates the classes of the 6 of 16 cases in which it is known: gain 6/16 * 1 = 0.375. x1
     # sends {7, 1} left and {1, 7} right: gain 1 - H(1/8) = 0.456. The average is 0.416.
     X, y = cases(
         (3, 0, 0, 0),
@@ -89,7 +91,7 @@ def test_gains_are_those_of_known_cases_times_their_share():
 def test_missing_values_are_shared_out_between_branches():
     X, y = cases((2, 0, 0), (6, 1, 1), (1, np.nan, 0), (1, np.nan, 1))
     model = C45Tree(prune=False).fit(X, y)
-    # A quarter of the known cases is on the left, and so a quarter of each case that is not.
+    # A quarter of the known cases is on the left, and so a quarter of each missing case.
     assert model.tree_.distribution.tolist() == [[3, 7], [2.25, 0.25], [0.75, 6.75]]
     assert_allclose(model.predict_proba([[0.0], [1.0]]), [[0.9, 0.1], [0.1, 0.9]])
     assert_allclose(model.predict_proba([[np.nan]]), [[0.3, 0.7]])
@@ -148,11 +150,11 @@ def test_the_error_limit_by_hand():
 
 
 def built(tests, X, y, weight=None):
-    """Return what `prune` takes, for a tree given as rows (feature, threshold, left, right)."""
+    """Return arguments of `prune` for a tree given as rows (feature, threshold, left, right)."""
     feature, threshold, left, right = (np.array(each) for each in zip(*tests, strict=True))
     distribution = np.zeros((len(tests), y.max() + 1))
     tree = Tree(feature, threshold.astype(float), left, right, distribution)
-    return tree, SortedRows.of(X), y, np.ones(len(y)) if weight is None else weight
+    return tree, SortedRows.from_rows(X), y, np.ones(len(y)) if weight is None else weight
 
 
 def test_three_leaves_are_one_in_quinlans_votes():
@@ -165,7 +167,7 @@ def test_three_leaves_are_one_in_quinlans_votes():
     assert pruned.distribution.tolist() == [[15, 1]]
 
 
-# x0 splits off 2 cases, one of each class; x1 tells the classes of all.
+# x0 splits off 2 cases, one of each class; x1 separates the classes of all.
 RAISED = cases((1, 0, 0, 0), (1, 0, 1, 1), (10, 1, 0, 0), (10, 1, 1, 1))
 RAISED_TESTS = [(0, 0.5, 1, 2), (-1, 0, -1, -1), (1, 0.5, 3, 4), (-1, 0, -1, -1), (-1, 0, -1, -1)]
 
@@ -184,7 +186,7 @@ def test_without_raising_a_node_becomes_a_leaf_or_stays():
     assert pruned.distribution.tolist() == [[11, 11], [1, 1], [10, 10], [10, 0], [0, 10]]
 
 
-def test_a_long_chain_that_pays_is_kept():
+def test_a_long_chain_with_fewer_expected_errors_is_kept():
     n = 80
     X, y = np.arange(float(n))[:, np.newaxis], np.arange(n) % 2
     # The test of node k is x <= n - 1.5 - k; its right branch is a leaf, its left the next node.
@@ -195,7 +197,7 @@ def test_a_long_chain_that_pays_is_kept():
     assert pruned.depth == n - 1
 
 
-# A plain implementation, recursive and by definition, to compare with.
+# A plain recursive implementation of the definition, as an oracle.
 
 ROUNDING = 1e-10
 
@@ -278,7 +280,7 @@ def plain_estimate(node, X, y, weight, K):
 
 
 def plain_pruned(node, X, y, weight, K, raising):
-    """Return the pruned tree and the errors to expect of it."""
+    """Return the pruned tree and its expected errors."""
     total = counted(y, weight, K)
     of_leaf = expected_errors(total.sum(), total.sum() - total.max())
     if len(node) == 1:
@@ -336,7 +338,7 @@ def test_trees_grow_as_the_definition_says(data, penalty, min_cases):
     settings = {"min_cases": min_cases, "threshold_penalty": penalty}
     settings["n_present"] = len(np.unique(y[here]))
     expected = plain_tree(X[here], y[here], weight[here], 3, settings)
-    rows = SortedRows.of(X)
+    rows = SortedRows.from_rows(X)
     assert_same(grow(rows, y, weight, 3, min_cases, threshold_penalty=penalty), expected)
 
 
@@ -348,7 +350,7 @@ def test_trees_are_pruned_as_the_definition_says(data, raising):
     settings["n_present"] = len(np.unique(y[here]))
     grown = plain_tree(X[here], y[here], weight[here], 3, settings)
     expected, _ = plain_pruned(grown, X[here], y[here], weight[here], 3, raising)
-    rows = SortedRows.of(X)
+    rows = SortedRows.from_rows(X)
     tree = grow(rows, y, weight, 3, min_cases=1.0, threshold_penalty=False)
     assert_same(prune(tree, rows, y, weight, subtree_raising=raising), expected)
 
@@ -362,7 +364,7 @@ def test_continuous_features_are_split_as_the_definition_says(seed):
     weight = rng.exponential(size=60)
     settings = {"min_cases": 2.0, "threshold_penalty": True, "n_present": len(np.unique(y))}
     expected = plain_tree(X, y, weight, 2, settings)
-    rows = SortedRows.of(X)
+    rows = SortedRows.from_rows(X)
     tree = grow(rows, y, weight, 2)
     assert_same(tree, expected)
     assert_same(prune(tree, rows, y, weight), plain_pruned(expected, X, y, weight, 2, True)[0])
@@ -373,8 +375,8 @@ def test_weights_are_repetitions_and_zero_is_absence(data, is_pruned):
     X, y, weight = data
     repeated = np.repeat(np.arange(len(y)), weight.astype(int))
     model = C45Tree(min_cases=1, prune=is_pruned, threshold_penalty=False)
-    tree = model.learn(SortedRows.of(X), y, weight, 3)
-    again = model.learn(SortedRows.of(X[repeated]), y[repeated], np.ones(len(repeated)), 3)
+    tree = model.learn(SortedRows.from_rows(X), y, weight, 3)
+    again = model.learn(SortedRows.from_rows(X[repeated]), y[repeated], np.ones(len(repeated)), 3)
     assert_array_equal(tree.feature, again.feature)
     assert_allclose(tree.threshold, again.threshold)
     assert_allclose(tree.distribution, again.distribution, atol=1e-9)
@@ -383,7 +385,7 @@ def test_weights_are_repetitions_and_zero_is_absence(data, is_pruned):
 @given(data=weighted_cases())
 def test_pruning_never_adds_leaves_nor_loses_cases(data):
     X, y, weight = data
-    rows = SortedRows.of(X)
+    rows = SortedRows.from_rows(X)
     tree = grow(rows, y, weight, 3, min_cases=1.0, threshold_penalty=False)
     pruned = prune(tree, rows, y, weight)
     assert pruned.n_leaves <= tree.n_leaves
@@ -393,7 +395,9 @@ def test_pruning_never_adds_leaves_nor_loses_cases(data):
 @given(data=weighted_cases(weights=(1.0, 2.0), missing=False))
 def test_only_the_order_of_values_matters_to_growth(data):
     X, y, weight = data
-    tree, cubed = (grow(SortedRows.of(each), y, weight, 3, min_cases=1.0) for each in (X, X**3))
+    tree, cubed = (
+        grow(SortedRows.from_rows(each), y, weight, 3, min_cases=1.0) for each in (X, X**3)
+    )
     assert_array_equal(tree.feature, cubed.feature)
     assert_array_equal(tree.shares(X), cubed.shares(X**3))
 
@@ -436,7 +440,7 @@ def test_a_split_separates_neighbouring_floats():
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 def test_a_chain_of_tests_may_be_as_long_as_the_data(sign):
-    # Each row weighs twice what follows, so that splitting it off always gains most.
+    # Each row has twice the weight of the next, so that splitting it off always gains most.
     n = 100
     X, y = sign * np.arange(float(n))[:, np.newaxis], np.arange(n) % 2
     model = C45Tree().fit(X, y, sample_weight=25.0 * 3.0 ** np.arange(n - 1, -1, -1))
@@ -461,7 +465,7 @@ def test_max_depth_limits_the_tests():
     assert [C45Tree(max_depth=depth).fit(X, y).get_depth() for depth in (0, 1, 2)] == [0, 1, 2]
 
 
-def test_a_model_is_kept_by_clone_pickle_and_file(tmp_path):
+def test_models_survive_clone_pickle_and_file(tmp_path):
     X, y = load_iris(return_X_y=True)
     model = C45Tree(confidence=0.1).fit(X, y)
     assert clone(model).get_params() == model.get_params()
@@ -470,7 +474,7 @@ def test_a_model_is_kept_by_clone_pickle_and_file(tmp_path):
         assert_array_equal(again.predict_proba(X), model.predict_proba(X))
 
 
-def test_the_text_tells_cases_and_errors():
+def test_the_text_contains_cases_and_errors():
     table = pd.DataFrame({"wind": [0.0] * 6 + [1.0] * 10}), ["stay"] * 5 + ["go"] * 11
     model = C45Tree().fit(*table)
     assert model.export_text().splitlines() == [
@@ -478,7 +482,7 @@ def test_the_text_tells_cases_and_errors():
         "wind > 0.5 : go (10.0)",
     ]
     assert model.export_text(["w"]).startswith("w <= 0.5")
-    with pytest.raises(ValueError, match="feature_names holds 2 names: give 1"):
+    with pytest.raises(ValueError, match="feature_names has 2 names: give 1"):
         model.export_text(["a", "b"])
 
 
@@ -491,6 +495,6 @@ def test_shares_of_zero_have_the_logarithm_minus_infinity():
     ("setting", "value"),
     [("min_cases", 0), ("confidence", 1.5), ("max_depth", -1), ("max_depth", 2.5)],
 )
-def test_settings_out_of_range_are_named(setting, value):
+def test_settings_out_of_range_are_refused(setting, value):
     with pytest.raises(ValueError, match=f"{setting} = {value}"):
         C45Tree(**{setting: value}).fit([[0.0], [1.0]], [0, 1])

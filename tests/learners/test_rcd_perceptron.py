@@ -1,4 +1,4 @@
-"""Random coordinate descent on the 0/1 error: exact along lines, never worse, fair to weights."""
+"""Random coordinate descent on the 0/1 error: exact line searches, monotone error, weights."""
 
 import os
 
@@ -14,12 +14,12 @@ from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from kernsemble.datasets import load, make_ringnorm, make_threenorm, make_twonorm
-from kernsemble.learners.line_search import minimise_error
 from kernsemble.learners.rcd_perceptron import (
     RCDPerceptron,
     draw_directions,
     fisher_discriminant,
 )
+from kernsemble.learners.zero_one_descent import minimise_error
 
 VARIANTS = ("random-bias", "random", "coordinate")
 ARTIFICIAL = [make_twonorm, make_threenorm, make_ringnorm]
@@ -28,7 +28,7 @@ REAL = ["australian", "breast", "german", "heart", "ionosphere", "pima", "sonar"
 
 @st.composite
 def problems(draw):
-    """Rows of small whole numbers, which tie often, their sides and how often they count."""
+    """Rows of small integers, with many ties, their classes and their weights."""
     n, D = draw(st.integers(2, 15)), draw(st.integers(1, 4))
     X = draw(arrays(np.float64, (n, D), elements=st.integers(-2, 2).map(float)))
     signs = draw(arrays(np.float64, n, elements=st.sampled_from([-1.0, 1.0])))
@@ -50,7 +50,7 @@ def direction(n, seed):
 
 
 def exhaustive(w, d, X, signs, weight):
-    """The least error on the line, in the middle of all intervals or just where it is."""
+    """The least error on the line: in the middle of each interval, or at w itself."""
     a, b = extended(X) @ w, extended(X) @ d
     moves = np.abs(b) > 1e-12
     crossings = np.sort(-a[moves] / b[moves])
@@ -139,7 +139,7 @@ def test_a_weight_is_a_repetition_and_zero_is_absence(problem, start):
     if start == "zero" and len(repeated.classes_) == len(weighted.classes_):
         assert_array_equal(weighted.coef_, repeated.coef_)
         assert_array_equal(weighted.error_path_, repeated.error_path_)
-    # Fisher's means are rounded otherwise, and then anything may follow
+    # Fisher's means are rounded differently, so the descents may diverge
     assert_allclose(weighted.error_path_[:, 0], repeated.error_path_[:, 0], atol=1e-12)
 
 
@@ -194,7 +194,7 @@ def test_fishers_discriminant_is_the_bayes_direction_of_gaussians():
     assert_allclose(two_points, [1.0, -0.5])
 
 
-def test_one_class_is_told_everywhere():
+def test_one_class_is_predicted_everywhere():
     X = np.arange(6.0).reshape(3, 2)
     assert_array_equal(RCDPerceptron().fit(X, ["a", "a", "a"]).predict(X), ["a", "a", "a"])
     for start in ("zero", "fisher", LinearSVC()):  # a class that is absent
@@ -204,7 +204,7 @@ def test_one_class_is_told_everywhere():
         assert_array_equal(perceptron.predict(X[1:]), ["b", "c"])
 
 
-def test_several_classes_are_told_by_the_largest_distance():
+def test_several_classes_are_predicted_by_the_largest_distance():
     X, y = load_iris(return_X_y=True)
     perceptron = RCDPerceptron(start="fisher", random_state=0).fit(X, y)
     distances = perceptron.decision_function(X)
@@ -262,7 +262,7 @@ def test_the_same_seed_finds_the_same_perceptron():
         ({"n_epochs": 0}, "n_epochs = 0: give a whole number"),
     ],
 )
-def test_settings_that_mean_nothing_are_refused(settings, message):
+def test_wrong_settings_are_refused(settings, message):
     with pytest.raises(ValueError, match=message):
         RCDPerceptron(**settings).fit([[0.0], [1.0]], [0, 1])
 

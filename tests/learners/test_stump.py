@@ -1,4 +1,4 @@
-"""The stump of least weighted error, against looking at all of them one by one."""
+"""The stump of least weighted error, against a plain loop over all stumps."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from sklearn.datasets import load_iris
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from kernsemble.learners import DecisionStump
-from kernsemble.learners.search import Cases
+from kernsemble.learners.hypothesis_search import Cases
 from kernsemble.learners.stump import StumpSearch
 from kernsemble.solvers.stumps import SortedColumns, best_stump
 
@@ -20,15 +20,15 @@ def test_the_stump_found_has_the_largest_gain_of_all(X, n_classes, data):
     flat = data.draw(st.lists(gain, min_size=X.shape[0] * n_classes, max_size=len(X) * n_classes))
     gains = np.reshape(flat, (len(X), n_classes))
     rows = np.arange(len(X))
-    best = max(gains[rows, said].sum() for said in all_stumps(X, n_classes))
+    best = max(gains[rows, predicted].sum() for predicted in all_stumps(X, n_classes))
     stump, gain = best_stump(SortedColumns.of(X), gains)
     cases = Cases(X, np.zeros(len(X), dtype=int), np.arange(n_classes), len(X))
     search = StumpSearch(cases)
-    (found, said), voters = search.find(gains), search.voters([stump], np.arange(n_classes))
+    (found, predicted), voters = search.find(gains), search.voters([stump], np.arange(n_classes))
     assert found == stump
     assert gain == pytest.approx(best)
-    assert gains[rows, said].sum() == pytest.approx(best)
-    assert_array_equal(next(voters.codes(X)), said)
+    assert gains[rows, predicted].sum() == pytest.approx(best)
+    assert_array_equal(next(voters.codes(X)), predicted)
 
 
 @given(X=samples(min_rows=3, max_columns=3), data=st.data())
@@ -44,12 +44,12 @@ def test_weights_are_repetitions(X, data):
 
 
 def test_a_constant_is_preferred_to_a_stump_that_is_no_better():
-    for sides in (["b", "a", "b"], ["b", "b", "b"]):  # one error, as the best stumps; none
+    for sides in (["b", "a", "b"], ["b", "b", "b"]):  # one error, like the best stump; none
         stump = DecisionStump().fit([[0.0], [1.0], [2.0]], sides)
         assert (stump.threshold_, stump.below_, stump.above_) == (-np.inf, "b", "b")
 
 
-def test_neighbouring_floats_are_told_apart():
+def test_neighbouring_floats_are_separated():
     low = 1.0
     X = [[low], [np.nextafter(low, 2.0)]]
     assert_array_equal(DecisionStump().fit(X, [0, 1]).predict(X), [0, 1])
@@ -62,12 +62,12 @@ def test_all_of_several_stumps_are_classifiers():
     assert stump.score(X, labels) == pytest.approx(2 / 3)
     search = DecisionStump().search(Cases(X, y, stump.classes_, 150), None)
     gains = np.random.default_rng(0).random((150, 3))
-    found, said = search.find(gains)
+    found, predicted = search.find(gains)
     (again,) = search.voters([found], stump.classes_).estimators
-    assert_array_equal(again.predict(X), stump.classes_[said])
+    assert_array_equal(again.predict(X), stump.classes_[predicted])
     assert_allclose(
         search.voters([found, found], stump.classes_).votes(X, np.array([1.0, 2.0]), 3),
-        3.0 * np.eye(3)[said],
+        3.0 * np.eye(3)[predicted],
     )
 
 

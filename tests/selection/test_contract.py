@@ -1,4 +1,4 @@
-"""scikit-learn's contract, for the selector."""
+"""scikit-learn's estimator checks, for the selector."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from kernsemble.selection import ParallelEvolutionSelector
 
 
 class Spread:
-    """Prefers columns that vary; tests are named by what it is written as."""
+    """A criterion that prefers columns of large variance, with a short name for test ids."""
 
     def __call__(self, columns, y, sample_weight=None):
         mean = np.average(columns, axis=0, weights=sample_weight)

@@ -1,4 +1,4 @@
-"""Criteria are what their definitions say, found by other means."""
+"""Criteria agree with their definitions, computed by other libraries."""
 
 import numpy as np
 import pytest
@@ -8,21 +8,31 @@ from scipy.optimize import minimize
 from scipy.special import gammaln
 from sklearn.linear_model import LogisticRegression, PoissonRegressor
 
-from kernsemble.selection.criteria import Remembered, bind_criterion
+from kernsemble.selection.criteria import ScoreCache, bind_criterion
 from kernsemble.solvers.subsets import Memory
 
-RNG = np.random.default_rng(0)
-X = RNG.normal(size=(40, 6)) * [1.0, 10.0, 0.1, 1.0, 1.0, 1.0] + [0.0, 5.0, 0.0, -3.0, 0.0, 0.0]
-LINEAR = X[:, 0] - 0.2 * X[:, 1] + RNG.normal(size=40)
-CLASSES = np.where(np.median(LINEAR) < LINEAR, "yes", "no")
-CLASSES[:6] = ["no", "yes"] * 3
-COUNTS = RNG.poisson(np.exp(0.3 * X[:, 0] - 0.05 * X[:, 1]))
-TIMES = np.ceil(10.0 * RNG.exponential(np.exp(-0.5 * X[:, 0])))  # with ties
-EVENTS = (RNG.random(40) < 0.7).astype(float)
+
+def draw_data(rng):
+    """Draw rows and their responses: numbers, two classes, counts, survival times and events."""
+    X = rng.normal(size=(40, 6)) * [1.0, 10.0, 0.1, 1.0, 1.0, 1.0] + [0.0, 5.0, 0.0, -3.0, 0.0, 0.0]
+    linear = X[:, 0] - 0.2 * X[:, 1] + rng.normal(size=40)
+    classes = np.where(np.median(linear) < linear, "yes", "no")
+    classes[:6] = ["no", "yes"] * 3
+    counts = rng.poisson(np.exp(0.3 * X[:, 0] - 0.05 * X[:, 1]))
+    times = np.ceil(10.0 * rng.exponential(np.exp(-0.5 * X[:, 0])))  # with ties
+    events = (rng.random(40) < 0.7).astype(float)
+    return X, linear, classes, counts, times, events
+
+
+def draw_subsets(rng):
+    subsets = rng.random((30, 6)) < 0.5
+    subsets[0] = False
+    return subsets
+
+
+X, LINEAR, CLASSES, COUNTS, TIMES, EVENTS = draw_data(np.random.default_rng(0))
 SURVIVAL = np.column_stack([TIMES, EVENTS])
-SUBSETS = RNG.random((30, 6)) < 0.5
-SUBSETS[0] = False
-WEIGHT = RNG.integers(0, 4, size=40).astype(float)
+SUBSETS = draw_subsets(np.random.default_rng(1))
 TARGETS = {
     "aic": LINEAR,
     "bic": LINEAR,
@@ -109,10 +119,9 @@ def test_likelihood_criteria_are_those_of_other_optimisers(family, likelihood):
 
 @pytest.mark.parametrize("criterion", list(TARGETS))
 def test_weights_are_repetitions(criterion):
-    times = WEIGHT.astype(int)
-    present = times > 0
+    times = np.random.default_rng(0).integers(0, 4, size=40)
     y = TARGETS[criterion]
-    weighted = scores(criterion, X=X[present], y=y[present], weight=WEIGHT[present])
+    weighted = scores(criterion, weight=times.astype(float))
     repeated = scores(criterion, X=np.repeat(X, times, axis=0), y=np.repeat(y, times, axis=0))
     assert_allclose(weighted, repeated, rtol=1e-8)
 
@@ -123,9 +132,9 @@ def test_the_order_of_subsets_does_not_matter_where_fits_start_warm(criterion):
 
 
 @pytest.mark.parametrize("criterion", list(TARGETS))
-def test_scales_shifts_and_rows_order_do_not_matter(criterion):
+def test_scales_shifts_and_the_order_of_rows_do_not_matter(criterion):
     moved = X * [1e9, 1e-9, 3.0, -2.0, 1e150, 1.0] + [1e10, 0.0, 7.0, 0.0, 0.0, -1.0]
-    order = RNG.permutation(len(X))
+    order = np.random.default_rng(0).permutation(len(X))
     again = scores(criterion, X=moved[order], y=TARGETS[criterion][order])
     assert_allclose(again, scores(criterion), rtol=1e-7)
 
@@ -145,10 +154,11 @@ def test_constant_and_collinear_columns_only_cost_their_penalty(criterion):
 
 
 @pytest.mark.parametrize("criterion", ["aic", "bic", "gcv"])
-def test_subsets_without_degrees_of_freedom_are_infinitely_bad(criterion):
-    wide = RNG.normal(size=(8, 12))
+def test_subsets_without_degrees_of_freedom_have_the_score_infinity(criterion):
+    rng = np.random.default_rng(0)
+    wide = rng.normal(size=(8, 12))
     sizes = np.tri(13, 12, -1, dtype=bool)
-    found = scores(criterion, sizes, X=wide, y=wide[:, 0] + RNG.normal(size=8))
+    found = scores(criterion, sizes, X=wide, y=wide[:, 0] + rng.normal(size=8))
     assert_array_equal(np.isinf(found), sizes.sum(axis=1) > 6)
 
 
@@ -176,7 +186,7 @@ def test_separable_classes_have_finite_scores():
     seed=st.integers(0, 10_000),
     sizes=st.lists(st.integers(1, 300), min_size=1, max_size=4),
 )
-def test_the_memory_knows_what_it_has_seen(n_columns, seed, sizes):
+def test_the_memory_finds_the_subsets_stored_before(n_columns, seed, sizes):
     rng = np.random.default_rng(seed)
     pool = rng.random((40, n_columns)) < 0.3
     memory, known = Memory(n_columns), {}
@@ -196,21 +206,21 @@ def test_the_memory_knows_what_it_has_seen(n_columns, seed, sizes):
 
 
 def test_no_subset_is_scored_twice():
-    asked = []
+    scored = []
 
-    def judge(columns, y):
-        asked.append(columns.tobytes())
+    def size(columns, y):
+        scored.append(columns.tobytes())
         return float(columns.shape[1])
 
-    scoring = bind_criterion(judge, X, LINEAR)
-    known = Remembered(scoring)
+    scoring = bind_criterion(size, X, LINEAR)
+    cache = ScoreCache(scoring)
     for subsets in (SUBSETS, SUBSETS[::-1], np.vstack([SUBSETS, ~SUBSETS])):
         expected = np.where(subsets.any(axis=1), subsets.sum(axis=1), np.inf)
-        assert_array_equal(known.scores(scoring, subsets), expected)
-    assert len(asked) == len(set(asked))
+        assert_array_equal(cache.scores(scoring, subsets), expected)
+    assert len(scored) == len(set(scored))
 
 
-def test_what_is_not_a_number_is_infinitely_bad():
+def test_a_criterion_of_nan_is_taken_as_infinity():
     scoring = bind_criterion(lambda columns, y: np.nan, X, LINEAR)
     assert np.isinf(scoring.scores(SUBSETS, scoring.start())).all()
 
@@ -225,16 +235,16 @@ def test_survival_is_also_read_from_structured_arrays():
 @pytest.mark.parametrize(
     ("criterion", "y", "message"),
     [
-        ("logistic-aic", np.arange(40) % 3, "holds 3 classes"),
+        ("logistic-aic", np.arange(40) % 3, "y has 3 classes"),
         ("poisson-aic", np.arange(40) - 5.0, "needs counts"),
-        ("poisson-aic", np.zeros(40), "one at least positive"),
+        ("poisson-aic", np.zeros(40), "at least one positive number"),
         ("cox-aic", TIMES, "give two columns"),
         ("cox-aic", np.column_stack([TIMES, TIMES]), "give 0 and 1 only"),
-        ("cox-aic", np.column_stack([TIMES, 0 * TIMES]), "no event was seen"),
+        ("cox-aic", np.column_stack([TIMES, 0 * TIMES]), "all rows are censored"),
         ("cox-aic", np.column_stack([TIMES * np.inf, EVENTS]), "not finite"),
         ("mallows", LINEAR, "criterion = 'mallows'"),
     ],
 )
-def test_wrong_responses_are_told(criterion, y, message):
+def test_wrong_responses_are_refused(criterion, y, message):
     with pytest.raises(ValueError, match=message):
         bind_criterion(criterion, X, y)

@@ -1,4 +1,4 @@
-"""Displays show what the selector found."""
+"""Displays show the importances and subsets of the selector."""
 
 import matplotlib as mpl
 import numpy as np

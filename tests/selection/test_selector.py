@@ -1,4 +1,4 @@
-"""What universes agree on, how long they evolve, and who may watch."""
+"""Parallel evolution: selected variables, stopping time, seeds and jobs, callbacks, bad input."""
 
 import pickle
 import warnings
@@ -23,8 +23,8 @@ from kernsemble.selection import (
     exhaustive_search,
     largest_gap,
 )
+from kernsemble.selection.importance_gap import noise_of_gap
 from kernsemble.selection.universe import binary_entropy
-from kernsemble.selection.votes import noise_of_gap
 
 X, y = make_sparse_sum(random_state=3)
 TRUE = [1, 4, 7]
@@ -49,7 +49,7 @@ def test_the_columns_of_the_toy_are_found():
     assert_array_equal(selector.transform(X), X[:, TRUE])
 
 
-def test_attributes_say_what_happened():
+def test_attributes_are_consistent():
     selector = fitted()
     n_generations = selector.n_generations_
     assert selector.history_.shape == (n_generations + 1, 10)
@@ -64,7 +64,7 @@ def test_attributes_say_what_happened():
     assert selector.n_evaluated_ <= 25 * 1024
 
 
-def test_universes_vote_in_the_first_generation_of_little_entropy():
+def test_evolution_ends_in_the_first_generation_of_low_entropy():
     selector = fitted()
     shares = selector.entropies_ / selector.entropies_[0]
     assert shares[-1] <= 0.65 < shares[:-1].min()
@@ -75,7 +75,7 @@ def test_universes_vote_in_the_first_generation_of_little_entropy():
     assert_same(fixed, selector)
 
 
-def test_entropy_that_does_not_fall_is_told():
+def test_entropy_that_does_not_fall_raises_a_warning():
     with pytest.warns(UserWarning, match="entropy_share = 0.0 was not reached in 16 generations"):
         fitted(entropy_share=0.0, population=4, mutation=0.5, select=0.5)
 
@@ -167,10 +167,10 @@ def test_the_largest_gap_by_hand(importances, n_above, width):
     assert gap.width == pytest.approx(width)
 
 
-def test_a_gap_that_chance_may_make_is_told():
+def test_a_gap_that_may_be_due_to_chance_raises_a_warning():
     assert noise_of_gap(25) == pytest.approx(0.8225 / 5.0)
     noise = np.random.default_rng(0).normal(size=(30, 20))
-    with pytest.warns(NoiseGapWarning, match=r"is below 0.82, which chance may make with 1 univ"):
+    with pytest.warns(NoiseGapWarning, match=r"is below 0.82 and may be due to chance with 1 univ"):
         ParallelEvolutionSelector(n_universes=1, n_generations=0, random_state=0).fit(
             noise[:, :1], noise[:, 1]
         )
@@ -190,8 +190,8 @@ def test_names_are_kept():
         assert_same(selector, fitted())
         assert selector.get_feature_names_out().tolist() == ["gene b", "gene e", "gene h"]
         for output in ("pandas", "polars"):
-            told = selector.set_output(transform=output).transform(frame)
-            assert list(told.columns) == ["gene b", "gene e", "gene h"]
+            selected = selector.set_output(transform=output).transform(frame)
+            assert list(selected.columns) == ["gene b", "gene e", "gene h"]
 
 
 def test_it_selects_within_pipelines():
@@ -232,7 +232,7 @@ def test_pickled_and_cloned_and_saved(tmp_path):
     assert_array_equal(again.transform(X), selector.transform(X))
 
 
-def test_generations_are_told():
+def test_callbacks_are_called_for_every_generation():
     recorder, selector = Recorder(), ParallelEvolutionSelector(random_state=0, n_generations=6)
     if not hasattr(selector, "set_callbacks"):
         pytest.skip("this scikit-learn has no callbacks")
@@ -261,6 +261,6 @@ def test_entropy_of_votes():
         ({"select": 1.5}, "select = 1.5"),
     ],
 )
-def test_wrong_settings_are_told(settings, message):
+def test_wrong_settings_are_refused(settings, message):
     with pytest.raises(ValueError, match=message):
         ParallelEvolutionSelector(**settings).fit(X, y)

@@ -1,10 +1,8 @@
-"""Finite ensembles, found one hypothesis after another; and kernels that are."""
+"""Boosting: finite ensembles of hypotheses, and kernels learned in the same way."""
 
-from kernsemble.boosting.adaboost import AdaBoostClassifier
-from kernsemble.boosting.adaboost_cv import AdaBoostClassifierCV
+from kernsemble.boosting.adaboost import AdaBoostClassifier, AdaBoostClassifierCV
 from kernsemble.boosting.kernel_boost import KernelBoost
-from kernsemble.boosting.lpboost import LPBoostClassifier
-from kernsemble.boosting.lpboost_cv import LPBoostClassifierCV
+from kernsemble.boosting.lpboost import LPBoostClassifier, LPBoostClassifierCV
 
 __all__ = [
     "AdaBoostClassifier",

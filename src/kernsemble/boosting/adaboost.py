@@ -1,6 +1,7 @@
-"""AdaBoost on stumps, or on any learner that honours weights."""
+"""AdaBoost on stumps or any weighted classifier; and with rounds selected by cross-validation."""
 
 import warnings
+from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -9,45 +10,51 @@ from scipy.special import log_softmax, softmax
 from sklearn.utils import check_random_state
 
 from kernsemble._arguments import check_count, check_positive, check_share
+from kernsemble._choice import as_grid
 from kernsemble._progress import Task, with_callbacks
-from kernsemble._typing import FloatArray
-from kernsemble.boosting.early_stopping import HeldOut
-from kernsemble.boosting.rounds import Ending, Ensemble, Rounds
-from kernsemble.boosting.voting import VotingEnsemble
-from kernsemble.learners.search import Cases, search_for
+from kernsemble._typing import FloatArray, IntArray
+from kernsemble.boosting.adaboost_rounds import AdaBoostEnding, AdaBoostRounds, Ensemble
+from kernsemble.boosting.cross_validation import VotingEnsembleCV
+from kernsemble.boosting.early_stopping import EarlyStopping, run_rounds
+from kernsemble.boosting.voting_ensemble import VotingEnsemble
+from kernsemble.learners.hypothesis_search import Cases, search_for
+
+PAPERS_ROUNDS = tuple(range(10, 1501, 10))
 
 
 class AdaBoostClassifier(VotingEnsemble):
-    r"""A weighted vote of hypotheses that are found one after another, each on harder rows.
+    r"""AdaBoost: a weighted vote of hypotheses, each fitted to the rows the previous ones missed.
 
     .. math:: f(x) = \textstyle\sum_{t=1}^T w_t h_t(x), \qquad
               w_t = \ln\frac{1 - \varepsilon_t}{\varepsilon_t}
 
     Discrete AdaBoost: hypothesis t has weighted error :math:`\varepsilon_t` on rows whose weights
-    were multiplied by :math:`e^{-w}` whenever an earlier one had them right. The training error
-    is at most :math:`\prod_t 2\sqrt{\varepsilon_t (1 - \varepsilon_t)}`. With K > 2 classes it
-    is SAMME, which adds :math:`\ln(K - 1)` to :math:`w_t`. Stumps are boosted by compiled code,
-    in O(n D) a round with two classes and O(n D K) with more, on columns sorted once.
+    were multiplied by :math:`e^{-w}` whenever an earlier hypothesis classified them correctly. The
+    training error is at most :math:`\prod_t 2\sqrt{\varepsilon_t (1 - \varepsilon_t)}`. With K > 2
+    classes it is SAMME, which adds :math:`\ln(K - 1)` to :math:`w_t`. Stumps are boosted by
+    compiled code, in O(n D) per round with two classes and O(n D K) with more, on columns sorted
+    once.
 
     Parameters
     ----------
     estimator : classifier or None, default=None
-        The base learner: any classifier whose `fit` honours `sample_weight`; None: stumps. Its
-        weights sum to those of the training rows, so that they count cases.
+        The base learner: any classifier whose `fit` supports `sample_weight`; None: stumps. Its
+        weights sum to those of the training rows.
     n_estimators : int, default=100
-        At most so many rounds. It ends earlier at a hypothesis without error, or when none is
-        better than chance.
+        Maximum number of rounds. Boosting ends earlier at a hypothesis without error, or when none
+        is better than chance.
     learning_rate : float, default=1.0
-        What multiplies every :math:`w_t`.
+        Factor of every weight :math:`w_t`.
     n_iter_no_change : int or None, default=None
-        If given, a part of the rows is held out, and boosting ends when their score has not
-        risen for so many rounds; those after the best are dropped.
+        Number of rounds for early stopping: a part of the rows is held out, boosting ends when
+        the score on it has not improved for that many rounds, and the rounds after the best are
+        dropped. None: no early stopping.
     validation_fraction : float, default=0.1
-        The share of rows to hold out for that.
+        Fraction of the rows to hold out for early stopping.
     warm_start : bool, default=False
-        Whether `fit` goes on from the hypotheses of the last one, also of an interrupted one.
+        Whether `fit` continues from the hypotheses of the last fit, even an interrupted one.
     random_state : int, RandomState or None, default=None
-        What learners that draw are seeded with, and rows are held out by.
+        Random seed of the base learners and of the validation set.
 
     Attributes
     ----------
@@ -60,11 +67,11 @@ class AdaBoostClassifier(VotingEnsemble):
     estimator_errors_ : array of shape (T,)
         Their weighted errors :math:`\varepsilon_t`.
     voters_ : Voters
-        The hypotheses in the form in which they vote; of stumps, arrays.
+        The hypotheses in the form used for voting; arrays for stumps.
     margins_ : array
-        The margins of the training rows that count.
+        The margins of the training rows with positive weight.
     ending_ : str
-        Why there were no more rounds.
+        The reason why boosting ended.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 
@@ -98,16 +105,16 @@ class AdaBoostClassifier(VotingEnsemble):
 
     @with_callbacks
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Find the ensemble.
+        """Fit the ensemble.
 
         Parameters
         ----------
         X : array-like or DataFrame of shape (n, n_features)
-            Rows.
+            Training rows.
         y : array-like of shape (n,)
             Their classes.
         sample_weight : array-like of shape (n,), optional
-            How often each row counts; zero is absence.
+            Weights of the rows; rows of weight zero are ignored.
 
         Returns
         -------
@@ -115,9 +122,9 @@ class AdaBoostClassifier(VotingEnsemble):
         """
         self._check_settings()
         cases, counts = self._present(*self._read(X, y, sample_weight))
-        rng, held_out = check_random_state(self.random_state), None
+        rng, stopping = check_random_state(self.random_state), None
         if self.n_iter_no_change is not None:
-            cases, counts, held_out = HeldOut.part(
+            cases, counts, stopping = EarlyStopping.split(
                 cases,
                 counts,
                 self.classes_,
@@ -126,7 +133,7 @@ class AdaBoostClassifier(VotingEnsemble):
                 rng,
             )
         with Task.of_fit(self, self.n_estimators, X, y, sample_weight) as task:
-            self._boost(cases, counts, self.n_estimators, rng, task, held_out)
+            self._boost(cases, counts, self.n_estimators, rng, task, stopping)
         return self
 
     def _check_settings(self) -> None:
@@ -137,9 +144,9 @@ class AdaBoostClassifier(VotingEnsemble):
             check_share("validation_fraction", self.validation_fraction)
             if self.warm_start:
                 raise ValueError(
-                    f"warm_start = True and n_iter_no_change = {self.n_iter_no_change}: rounds of "
-                    "the last fit were not scored on the rows held out by this one; give one of "
-                    "the two"
+                    f"warm_start = True and n_iter_no_change = {self.n_iter_no_change}: the rounds "
+                    "of the last fit were not scored on the validation set of this one; use only "
+                    "one of the two"
                 )
 
     def _boost(
@@ -149,23 +156,28 @@ class AdaBoostClassifier(VotingEnsemble):
         n_rounds: int,
         rng: np.random.RandomState,
         task: Task,
-        held_out: HeldOut | None = None,
+        stopping: EarlyStopping | None = None,
     ) -> None:
-        """Do the rounds and keep what they found; an interrupt keeps what was reached."""
+        """Run the rounds and store the ensemble, also after an interrupt."""
         search = search_for(self._learner, cases, rng)
-        rounds = Rounds.of(search, cases, counts, self.learning_rate)
-        before = self._before()
-        if before is not None:
-            rounds.go_on_from(before, self.classes_)
-        n_before = 0 if before is None else len(before.weights)
+        rounds = AdaBoostRounds.for_search(search, cases, counts, self.learning_rate)
+        previous = self._last_ensemble()
+        if previous is not None:
+            rounds.continue_from(previous, self.classes_)
+        n_previous = 0 if previous is None else len(previous.weights)
         try:
-            _advance(rounds, n_rounds - n_before, task, held_out)
+            run_rounds(
+                rounds,
+                n_rounds - n_previous,
+                stopping,
+                on_round=lambda place: task.note("round", place),
+            )
         except KeyboardInterrupt:
-            rounds.ending = Ending.INTERRUPTED
+            rounds.ending = AdaBoostEnding.INTERRUPTED
             if len(rounds) > 0:
-                self._keep(rounds, before)
+                self._store(rounds, previous)
             raise
-        if len(rounds) + n_before == 0:
+        if len(rounds) + n_previous == 0:
             rounds.take_one()
             warnings.warn(
                 f"estimator = {self._learner!r}: its first hypothesis is no better than chance on "
@@ -174,47 +186,141 @@ class AdaBoostClassifier(VotingEnsemble):
                 UserWarning,
                 stacklevel=4,
             )
-        self._keep(rounds, before)
+        self._store(rounds, previous)
 
-    def _before(self) -> Ensemble | None:
-        """Return the ensemble of the last fit, if this one is to go on from it."""
+    def _last_ensemble(self) -> Ensemble | None:
+        """Return the ensemble of the last fit for a warm start, else None."""
         voters = self._last_voters()
         if voters is None:
             return None
         return Ensemble(voters, self.estimator_weights_, self.estimator_errors_)
 
-    def _keep(self, rounds: Rounds, before: Ensemble | None) -> None:
+    def _store(self, rounds: AdaBoostRounds, previous: Ensemble | None) -> None:
         found = rounds.ensemble(self.classes_)
-        if before is not None:
-            found = before.followed_by(found)
+        if previous is not None:
+            found = previous.followed_by(found)
         self.voters_ = found.voters
         self.estimator_weights_, self.estimator_errors_ = found.weights, found.errors
         self.ending_ = rounds.ending.value
         self.margins_ = self._margins(rounds.cases)
 
     def predict_proba(self, X: ArrayLike) -> FloatArray:
-        r"""Return the probability of each class at each row, as the exponential loss implies it.
+        r"""Return class probabilities, as implied by the exponential loss.
 
         .. math:: P(k \mid x) \propto \exp\left(\textstyle\sum_t w_t [h_t(x) = k]\right)
 
-        It is nearly certain wherever most hypotheses agree: for probabilities that are meant as
-        such, calibrate with scikit-learn's CalibratedClassifierCV.
+        They are close to 0 or 1 wherever most hypotheses agree: for calibrated probabilities, use
+        scikit-learn's CalibratedClassifierCV.
         """
         return softmax(self._votes(X), axis=1)
 
     def predict_log_proba(self, X: ArrayLike) -> FloatArray:
-        """Return the logarithm of the probability of each class at each row."""
+        """Return the logarithms of the class probabilities."""
         return log_softmax(self._votes(X), axis=1)
 
 
-def _advance(rounds: Rounds, n_rounds: int, task: Task, held_out: HeldOut | None) -> None:
-    at_once = n_rounds if held_out is None else held_out.patience
-    while len(rounds) < n_rounds and not rounds.has_ended:
-        n_done = len(rounds)
-        rounds.advance(min(n_rounds - n_done, at_once))
-        for place in range(n_done, len(rounds)):
-            task.note("round", place)
-        if held_out is not None:
-            held_out.hear(rounds)
-    if held_out is not None:
-        rounds.cut(held_out.best)
+class AdaBoostClassifierCV(VotingEnsembleCV, AdaBoostClassifier):
+    r"""AdaBoost with the number of rounds T selected by cross-validation, one run per fold.
+
+    The votes after T rounds are those after T − 1 and one more, so a fold boosted once, up to the
+    largest T, gives the score of every T. The smallest of the best T is selected, and all rows are
+    boosted for that many rounds.
+
+    Parameters
+    ----------
+    estimator : classifier or None, default=None
+        The base learner, as for `AdaBoostClassifier`.
+    ns_estimators : sequence of int or None, default=None
+        Numbers of rounds T to select from; None: 10, 20, …, 1500 as in the papers.
+    learning_rate : float, default=1.0
+        Factor of the weights of hypotheses.
+    cv : int, splitter or iterable, default=5
+        The folds.
+    scoring : str, callable or None, default=None
+        The score to maximise; None: accuracy.
+    n_jobs : int or None, default=None
+        Number of folds boosted in parallel, by joblib.
+    random_state : int, RandomState or None, default=None
+        Random seed of the base learners.
+
+    Attributes
+    ----------
+    n_estimators_ : int
+        The selected T.
+    best_score_ : float
+        Its mean cross-validated score.
+    best_params_, best_index_, cv_results_
+        As in GridSearchCV.
+    classes_, estimators_, estimator_weights_, estimator_errors_, voters_, margins_, ending_
+        As for `AdaBoostClassifier`.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+
+    Examples
+    --------
+    >>> from kernsemble.boosting import AdaBoostClassifierCV
+    >>> from kernsemble.datasets import make_threenorm
+    >>> X, y = make_threenorm(300, random_state=0)
+    >>> X_test, y_test = make_threenorm(3000, random_state=1)
+    >>> machine = AdaBoostClassifierCV().fit(X, y)
+    >>> machine.n_estimators_, machine.score(X_test, y_test)
+    (140, 0.786)
+    """
+
+    n_iter_no_change = None
+    warm_start = False
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        ns_estimators: Sequence[int] | None = None,
+        learning_rate: float = 1.0,
+        cv: Any = 5,
+        scoring: Any = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.ns_estimators = ns_estimators
+        self.learning_rate = learning_rate
+        self.cv = cv
+        self.scoring = scoring
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    @with_callbacks
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Select the number of rounds, and boost all rows for that many.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n, n_features)
+            Training rows.
+        y : array-like of shape (n,)
+            Their classes.
+        sample_weight : array-like of shape (n,), optional
+            Weights of the rows, in boosting and in the scores; rows of weight zero are ignored.
+
+        Returns
+        -------
+        self
+        """
+        check_positive("learning_rate", self.learning_rate)
+        values = PAPERS_ROUNDS if self.ns_estimators is None else self.ns_estimators
+        grid = [int(T) for T in as_grid("ns_estimators", values, check_count)]
+        rows, codes, counts = self._read(X, y, sample_weight)
+        cases, weight = self._present(rows, codes, counts)
+        rng = check_random_state(self.random_state)
+
+        def path(training: IntArray, tested: IntArray, seed: int) -> Iterator[FloatArray]:
+            part, part_weight = self._present(rows[training], codes[training], counts[training])
+            search = search_for(self._learner, part, np.random.RandomState(seed))
+            rounds = AdaBoostRounds.for_search(search, part, part_weight, self.learning_rate)
+            return rounds.staged_votes(rows[tested], self.classes_, grid)
+
+        with Task.of_fit(self, 2, X, y, sample_weight) as task:
+            data = rows, codes, counts
+            self.n_estimators_ = self._select("n_estimators", grid, data, path, rng, task)
+            with task.part("refit", 1, self.n_estimators_) as part:
+                self._boost(cases, weight, self.n_estimators_, rng, part)
+        return self

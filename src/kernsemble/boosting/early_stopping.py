@@ -1,60 +1,88 @@
-"""Rows that are held out to tell when boosting no longer gains."""
+"""Early stopping: a validation set, and the number of rounds with the best score on it."""
 
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
 from sklearn.model_selection import train_test_split
 
-from kernsemble._typing import FloatArray
-from kernsemble.boosting.rounds import Ending, Rounds
-from kernsemble.boosting.voting import winners
-from kernsemble.learners.search import Cases
+from kernsemble._typing import FloatArray, IntArray
+from kernsemble.boosting.adaboost_rounds import AdaBoostEnding, AdaBoostRounds
+from kernsemble.boosting.voting_ensemble import winners
+from kernsemble.learners.hypothesis_search import Cases
 from kernsemble.learners.voters import add_vote
 
 
-class HeldOut:
-    """The score of held-out rows after every round, and the number of rounds where it was best."""
+def split_validation(
+    rows: IntArray, strata: Any, fraction: float, rng: np.random.RandomState
+) -> tuple[IntArray, IntArray]:
+    """Return the training rows and the validation rows, stratified unless `strata` is None."""
+    try:
+        training, validation = train_test_split(
+            rows, test_size=fraction, stratify=strata, random_state=rng
+        )
+    except ValueError as error:
+        raise ValueError(
+            f"validation_fraction = {fraction}: {error}; give more rows, another fraction, or "
+            "n_iter_no_change=None"
+        ) from error
+    return training, validation
+
+
+class EarlyStopping:
+    """The accuracy on the validation set after each round, and the round where it was best."""
 
     def __init__(self, cases: Cases, counts: FloatArray, classes: Any, patience: int) -> None:
         self._X, self._counts, self._classes, self.patience = cases.X, counts, classes, patience
-        self._places = np.searchsorted(classes, cases.classes)[cases.codes]
+        self._labels = np.searchsorted(classes, cases.classes)[cases.codes]
         self._votes = np.zeros((len(counts), len(classes)))
-        self._n_heard = 0
+        self._n_scored = 0
         self.best, self._best_score = 0, -np.inf
 
     @classmethod
-    def part(
+    def split(
         cls,
         cases: Cases,
         counts: FloatArray,
         classes: Any,
-        share: float,
+        fraction: float,
         patience: int,
         rng: np.random.RandomState,
     ) -> tuple[Cases, FloatArray, Self]:
-        """Return the rows to learn from with their counts, and those that are held out."""
-        try:
-            kept, held = train_test_split(
-                np.arange(len(counts)), test_size=share, stratify=cases.codes, random_state=rng
-            )
-        except ValueError as error:
-            raise ValueError(
-                f"validation_fraction = {share}: {error}; give more rows, another share, or "
-                "n_iter_no_change=None"
-            ) from error
-        learned, others = (cases.among(rows, counts) for rows in (kept, held))
-        return learned, counts[kept], cls(others, counts[held], classes, patience)
+        """Return the training cases with their weights, and the early stopping on the others."""
+        training, validation = split_validation(np.arange(len(counts)), cases.codes, fraction, rng)
+        held_out = cls(cases.among(validation, counts), counts[validation], classes, patience)
+        return cases.among(training, counts), counts[training], held_out
 
-    def hear(self, rounds: Rounds) -> None:
-        """Score the rounds since the last call, and end them once the best is long ago."""
-        heard = rounds.ensemble(self._classes, self._n_heard)
-        for said, weight in zip(heard.voters.codes(self._X), heard.weights, strict=True):
-            add_vote(self._votes, said, weight)
-            self._n_heard += 1
-            is_right = winners(self._votes) == self._places
+    def update(self, rounds: AdaBoostRounds) -> None:
+        """Score the rounds since the last call; end boosting if the score stopped improving."""
+        new = rounds.ensemble(self._classes, self._n_scored)
+        for predicted, weight in zip(new.voters.codes(self._X), new.weights, strict=True):
+            add_vote(self._votes, predicted, weight)
+            self._n_scored += 1
+            is_right = winners(self._votes) == self._labels
             score = float(np.average(is_right, weights=self._counts))
             if score > self._best_score:
-                self.best, self._best_score = self._n_heard, score
-            if self._n_heard - self.best >= self.patience:
-                rounds.ending = Ending.NO_CHANGE
+                self.best, self._best_score = self._n_scored, score
+            if self._n_scored - self.best >= self.patience:
+                rounds.ending = AdaBoostEnding.NO_CHANGE
                 return
+
+
+def run_rounds(
+    rounds: AdaBoostRounds,
+    n_rounds: int,
+    stopping: EarlyStopping | None,
+    on_round: Callable[[int], None],
+) -> None:
+    """Boost for at most `n_rounds`; with early stopping, drop the rounds after the best."""
+    n_per_check = n_rounds if stopping is None else stopping.patience
+    while len(rounds) < n_rounds and not rounds.has_ended:
+        n_done = len(rounds)
+        rounds.advance(min(n_rounds - n_done, n_per_check))
+        for place in range(n_done, len(rounds)):
+            on_round(place)
+        if stopping is not None:
+            stopping.update(rounds)
+    if stopping is not None:
+        rounds.truncate(stopping.best)

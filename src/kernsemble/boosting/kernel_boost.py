@@ -1,11 +1,10 @@
-"""KernelBoost: a kernel that is learned, round by round, from pairs of rows."""
+"""KernelBoost: a kernel learned from pairs of rows, by boosting."""
 
 from typing import Any, Self, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -14,7 +13,8 @@ from kernsemble._memory import physical_memory
 from kernsemble._progress import CallbackSupportMixin, Task, with_callbacks
 from kernsemble._typing import FloatArray, IntArray
 from kernsemble._validation import read_weights
-from kernsemble.boosting.pair_rounds import Learning, Space
+from kernsemble.boosting.early_stopping import split_validation
+from kernsemble.boosting.kernel_boost_rounds import KernelBoostRounds, TemplateSpan
 from kernsemble.boosting.pair_targets import PairTargets, Target
 from kernsemble.exceptions import GramTooLargeError
 from kernsemble.kernels import Boosted
@@ -24,7 +24,7 @@ from kernsemble.kernels.registry import as_kernel
 from kernsemble.solvers.kernel_boosting import Loss, Pairs, Step
 from kernsemble.solvers.low_rank import factored, pivoted_cholesky
 
-NULL_SPACE = 1e-10  # the share of the templates' matrix that counts as singular
+NULL_SPACE = 1e-10  # fraction of the trace of the templates' matrix treated as singular
 
 
 class KernelBoost(
@@ -33,53 +33,54 @@ class KernelBoost(
     CallbackSupportMixin,  # type: ignore[misc,valid-type]
     BaseEstimator,
 ):
-    r"""A kernel that is learned, and the features whose inner products it is.
+    r"""Learns a kernel, and the features whose inner products it is.
 
     .. math:: K(x, x') = \textstyle\sum_t \alpha_t\, w_t(x)\, w_t(x'), \qquad
               w_t(x) = \sum_r \beta_{tr}\, \kappa(x, \tilde x_r), \qquad \|w_t\| = 1
 
-    Boosting on pairs of rows (Crammer, Keshet and Singer 2002). A pair of the same class asks
-    for a large positive K, one of different classes for a large negative; each round weighs pairs
-    by how badly they are served, finds the function :math:`w_t` in the span of the templates
-    :math:`\tilde x_r` whose products with itself serve them best, and adds it with the weight that
-    the loss asks for. The loss falls every round.
+    Boosting on pairs of rows (Crammer, Keshet and Singer 2002). K should be large and positive for
+    pairs of the same class, and large and negative for pairs of different classes. Each round
+    weights pairs by their loss, finds the function :math:`w_t` in the span of the templates
+    :math:`\tilde x_r` whose products are best aligned with the weighted targets, and adds it with
+    a weight that reduces the loss. The loss falls in every round.
 
     `kernel_` is a kernel like any other, for `InfiniteEnsembleClassifier`, SVC or
-    `KernelPerceptron`; `transform` gives the T features :math:`\sqrt{\alpha_t}\, w_t(x)` for
-    linear methods.
+    `KernelPerceptron`; `transform` returns the T features :math:`\sqrt{\alpha_t}\, w_t(x)` for
+    linear models.
 
     Parameters
     ----------
     kernel : str or Kernel, default="linear"
-        The kernel :math:`\kappa` to begin with, which must be definite. It is bound to the
+        The base kernel :math:`\kappa`, which must be positive definite. It is bound to the
         training rows.
     loss : {"log", "exp"}, default="log"
         The loss of the margin :math:`m = T_{ij} K(x_i, x_j)` of a pair, :math:`\ln(1 + e^{-m})`
-        or :math:`e^{-m}`. The targets :math:`T_{ij}` are :math:`y_i y_j` of two classes.
+        or :math:`e^{-m}`. For two classes, the targets :math:`T_{ij}` are :math:`y_i y_j`.
     n_rounds : int, default=30
-        At most so many features. It ends earlier where no training pair contradicts a base
-        kernel, or none is aligned with the targets.
+        Maximum number of rounds, and so of features. Boosting ends earlier if a base kernel has
+        no training pair of the wrong sign, or if none is aligned with the targets.
     templates : array-like of shape (R, n_features) or None, default=None
-        Rows without classes whose span the functions are in, such as test rows (transduction);
-        None: the training rows. Those given to `fit` come first.
+        Unlabelled rows that span the functions, such as test rows (transduction); None: the
+        training rows. Templates given to `fit` take precedence.
     n_templates : int or None, default=None
-        Use only so many templates, drawn so that they span most of all (pivoted Cholesky,
+        Number of templates, drawn at random so that they span most of the space (pivoted Cholesky,
         Nyström); None: all that are not in the span of others.
     step : {"bound", "line-search"}, default="bound"
         The weight :math:`\alpha_t`: the paper's :math:`\frac12\ln(W_+/W_-)`, shortened where a
-        base kernel exceeds 1 on the training rows; or that of the least loss, which depends less
+        base kernel exceeds 1 on the training rows; or the one of least loss, which depends less
         on the scale of :math:`\kappa`.
     target : {"auto", "classes", "numbers"}, default="auto"
-        What y holds. Of K classes, :math:`T_{ij}` is 1 within and :math:`-1/(K - 1)` between; of
-        numbers, the product of deviations from their mean, in units of the largest. "auto" takes
-        numbers that are not whole for numbers, and all else for classes.
+        Type of y. For K classes, :math:`T_{ij}` is 1 within and :math:`-1/(K - 1)` between; for
+        numbers, the product of deviations from their mean, in units of the largest. "auto" treats
+        y as numbers if any is not an integer, else as classes.
     n_iter_no_change : int or None, default=None
-        If given, a part of the rows is held out, and boosting ends when the alignment of the
-        kernel on them has not risen for so many rounds; those after the best are dropped.
+        Number of rounds for early stopping: a part of the rows is held out, boosting ends when
+        the alignment of the kernel on it has not improved for that many rounds, and the rounds
+        after the best are dropped. None: no early stopping.
     validation_fraction : float, default=0.1
-        The share of rows to hold out for that.
+        Fraction of the rows to hold out for early stopping.
     random_state : int, RandomState or None, default=None
-        What templates are drawn and rows are held out with.
+        Random seed of the templates and of the validation set.
 
     Attributes
     ----------
@@ -89,21 +90,21 @@ class KernelBoost(
         The weights :math:`\alpha_t` of the base kernels.
     scores_ : array of shape (T,)
         The mean over pairs of :math:`D_{ij} T_{ij} w_t(x_i) w_t(x_j)`, with D the weights of
-        pairs when it was found: the largest eigenvalue there was.
+        pairs in that round: the largest eigenvalue.
     loss_path_ : array of shape (T + 1,)
         The mean loss of pairs, before the first round and after each.
     alignment_path_ : array of shape (T + 1,)
         The alignment of :math:`\kappa`, in the span of the templates, and of the learned kernel
         after each round, with the targets of the training rows.
     validation_alignment_path_ : array of shape (T' + 1,)
-        The same of held-out rows, with rounds that were dropped; only with `n_iter_no_change`.
+        The same on held-out rows, including the dropped rounds; only with `n_iter_no_change`.
     n_templates_ : int
-        How many templates the functions are on.
+        The number of templates used.
     template_error_ : float
-        The share of the trace of the templates' matrix that these leave; more than rounding
+        The fraction of the trace of the templates' matrix that is not represented; above rounding
         only with `n_templates`.
     ending_ : str
-        Why there were no more rounds.
+        The reason why boosting ended.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 
@@ -115,11 +116,11 @@ class KernelBoost(
     Notes
     -----
     With m rows and R templates, the templates' matrix is factored once, in :math:`O(R^3)`, or in
-    :math:`O(R r^2)` with `n_templates` = r. A round weighs all pairs, :math:`O(m^2)`, and finds
-    its function by Lanczos iterations of :math:`O(m^2 + mR)` that start from the last one: a dozen
-    to a few dozen. Two triangles of :math:`m^2/2` numbers are held.
+    :math:`O(R r^2)` with `n_templates` = r. A round weights all pairs, :math:`O(m^2)`, and finds
+    its function by Lanczos iterations of :math:`O(m^2 + mR)`, started from the last function: a
+    dozen to a few dozen. Two triangles of :math:`m^2/2` numbers are held in memory.
 
-    `sample_weight` weighs rows, and pairs by the product, so that a weight of 2 is a repetition.
+    A pair has the product of the weights of its rows, so a weight of 2 is a repetition.
 
     References
     ----------
@@ -187,9 +188,9 @@ class KernelBoost(
         y : array-like of shape (n,)
             Their classes, or numbers.
         templates : array-like or DataFrame of shape (R, n_features), optional
-            Rows whose span the functions are in; those of the setting, or `X`, by default.
+            Rows that span the functions; by default the parameter `templates`, or `X`.
         sample_weight : array-like of shape (n,), optional
-            How often each row counts; zero is absence.
+            Weights of the rows; rows of weight zero are ignored.
 
         Returns
         -------
@@ -202,18 +203,18 @@ class KernelBoost(
         others = None if given is None else self._read_templates(given)
         rng = check_random_state(self.random_state)
         kept, held = self._parts(labels, np.flatnonzero(weight), rng)
-        targets = PairTargets.of(labels[kept], self.target, weight[kept])
+        targets = PairTargets.from_labels(labels[kept], self.target, weight[kept])
         with Task.of_fit(self, self.n_rounds, X, y, sample_weight) as task:
             space = self._space(rows[kept], weight[kept], others, rng)
             C = targets.vectors(labels[kept])
             pairs = Pairs(space.F, C, weight[kept], self.loss, self.step)
-            learning = Learning(space, pairs, C, weight[kept])
+            boosting = KernelBoostRounds(space, pairs, C, weight[kept])
             if len(held):
-                learning.hold_out(rows[held], targets.vectors(labels[held]), weight[held])
+                boosting.hold_out(rows[held], targets.vectors(labels[held]), weight[held])
             try:
-                learning.run(self.n_rounds, self.n_iter_no_change, task)
+                boosting.run(self.n_rounds, self.n_iter_no_change, task)
             finally:
-                self._keep(learning)
+                self._store(boosting)
         return self
 
     def _check_settings(self) -> None:
@@ -235,21 +236,12 @@ class KernelBoost(
     def _parts(
         self, y: Any, present: IntArray, rng: np.random.RandomState
     ) -> tuple[IntArray, IntArray]:
-        """Return the rows to learn from, and those to hold out."""
+        """Return the training rows and the held-out rows."""
         if self.n_iter_no_change is None:
             return present, present[:0]
-        targets = PairTargets.of(y[present], self.target, np.ones(len(present)))
+        targets = PairTargets.from_labels(y[present], self.target, np.ones(len(present)))
         strata = None if targets.classes is None else y[present]
-        share = self.validation_fraction
-        try:
-            kept, held = train_test_split(
-                present, test_size=share, stratify=strata, random_state=rng
-            )
-        except ValueError as error:
-            raise ValueError(
-                f"validation_fraction = {share}: {error}; give more rows, another share, or "
-                "n_iter_no_change=None"
-            ) from error
+        kept, held = split_validation(present, strata, self.validation_fraction, rng)
         return np.sort(kept), np.sort(held)
 
     def _space(
@@ -258,13 +250,15 @@ class KernelBoost(
         weight: FloatArray,
         others: FloatArray | None,
         rng: np.random.RandomState,
-    ) -> Space:
-        """Return the functions to choose from: the span of the templates."""
+    ) -> TemplateSpan:
+        """Return the span of the templates."""
         names = getattr(self, "feature_names_in_", None)
-        asked = located(as_kernel(self.kernel), X.shape[1], None if names is None else list(names))
-        kernel = asked.require_definite("a learned kernel").bind(X, weight)
+        unbound = located(
+            as_kernel(self.kernel), X.shape[1], None if names is None else list(names)
+        )
+        kernel = unbound.require_definite("a learned kernel").bind(X, weight)
         templates = X if others is None else others
-        self._demand_memory(len(X), len(templates))
+        self._check_memory(len(X), len(templates))
         n_drawn = self.n_templates
         if n_drawn is None or n_drawn >= len(templates):
             span = factored(kernel(templates), NULL_SPACE)
@@ -279,38 +273,38 @@ class KernelBoost(
             )
         if span.rank == 0:
             raise ValueError(
-                f"kernel = {asked!r} is zero on the templates, so there is nothing to learn from: "
-                "give another kernel, or rows that are not zero"
+                f"kernel = {unbound!r} is zero on the templates: give another kernel, or rows that "
+                "are not zero"
             )
-        space = Space(kernel, templates[span.pivots], span, span.G)
+        space = TemplateSpan(kernel, templates[span.pivots], span, span.G)
         return space if others is None else space._replace(F=space.coordinates(X))
 
-    def _demand_memory(self, n: int, n_templates: int) -> None:
+    def _check_memory(self, n: int, n_templates: int) -> None:
         r = n_templates if self.n_templates is None else min(self.n_templates, n_templates)
         needed, present = 8.0 * (n * n + 3.0 * n_templates * r + n * r), physical_memory()
         if needed > present:
             raise GramTooLargeError(
-                f"the pairs of {n} rows and the matrix of {n_templates} templates take "
-                f"{needed / 2**30:.1f} GiB, and this machine has {present / 2**30:.1f} GiB: give "
-                "fewer rows (others may be templates), or fewer templates by n_templates=1000"
+                f"the pairs of {n} rows and the matrix of {n_templates} templates need "
+                f"{needed / 2**30:.1f} GiB, but this machine has {present / 2**30:.1f} GiB: give "
+                "fewer rows (the others as templates), or fewer templates by n_templates=1000"
             )
 
-    def _keep(self, learning: Learning) -> None:
-        """Store what was learned, if anything."""
-        if not learning.rounds:
+    def _store(self, boosting: KernelBoostRounds) -> None:
+        """Store the learned kernel, if there is any round."""
+        if not boosting.rounds:
             return
-        rounds, space = learning.rounds, learning.space
+        rounds, space = boosting.rounds, boosting.space
         self.weights_ = np.array([each.alpha for each in rounds])
         self.scores_ = np.array([each.score for each in rounds])
         functions = np.column_stack([each.q for each in rounds])
         coefficients = space.span.on_pivots(functions * np.sqrt(self.weights_)).T
         self.kernel_ = Boosted(space.kernel, space.templates, coefficients)
-        self.loss_path_ = np.array([learning.first_loss, *(each.loss for each in rounds)])
-        self.alignment_path_ = np.array(learning.alignments[: len(rounds) + 1])
-        if learning.held_out is not None:
-            self.validation_alignment_path_ = np.array(learning.held_out.alignments)
+        self.loss_path_ = np.array([boosting.first_loss, *(each.loss for each in rounds)])
+        self.alignment_path_ = np.array(boosting.alignments[: len(rounds) + 1])
+        if boosting.held_out is not None:
+            self.validation_alignment_path_ = np.array(boosting.held_out.alignments)
         self.n_templates_, self.template_error_ = len(space.templates), space.span.error
-        self.ending_ = learning.ending.value
+        self.ending_ = boosting.ending.value
         self._n_features_out = len(rounds)
 
     def transform(self, X: ArrayLike) -> FloatArray:

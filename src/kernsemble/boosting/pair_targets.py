@@ -1,4 +1,4 @@
-"""Which pairs of rows a kernel is to find alike."""
+"""The targets of KernelBoost: how similar each pair of rows should be."""
 
 from dataclasses import dataclass
 from typing import Any, Literal, Self, TypeAlias, get_args
@@ -15,11 +15,11 @@ Target: TypeAlias = Literal["auto", "classes", "numbers"]
 
 @dataclass(frozen=True, eq=False)
 class PairTargets:
-    r"""Targets :math:`T_{ij} = c_i^\top c_j` of pairs, from what is known of single rows.
+    r"""Targets :math:`T_{ij} = c_i^\top c_j` of pairs of rows, from their labels y.
 
-    Of K classes they are 1 for rows of the same and :math:`-1/(K - 1)` for others, so
-    :math:`y_i y_j` of two; of numbers, their deviations from the mean multiplied, in units of the
-    largest.
+    For K classes they are 1 for rows of the same class and :math:`-1/(K - 1)` for others, so
+    :math:`y_i y_j` for two classes; for numbers, the product of the deviations from the mean, in
+    units of the largest.
     """
 
     classes: Any = None
@@ -27,8 +27,8 @@ class PairTargets:
     scale: float = 1.0
 
     @classmethod
-    def of(cls, y: Any, target: Target, weight: FloatArray) -> Self:
-        """Return the targets of rows that count so often."""
+    def from_labels(cls, y: Any, target: Target, weight: FloatArray) -> Self:
+        """Return the targets for the labels of weighted rows."""
         check_choice("target", target, get_args(Target))
         is_present = weight > 0.0
         kind = type_of_target(y)
@@ -38,7 +38,7 @@ class PairTargets:
             return cls(classes)
         if np.asarray(y).dtype.kind not in "fiub":
             raise ValueError(
-                f"target = {target!r}, and y holds something that is not a number: "
+                f"target = {target!r}, but y contains values that are not numbers: "
                 "give numbers, or target='classes'"
             )
         numbers = np.asarray(y, dtype=np.float64)
@@ -46,17 +46,17 @@ class PairTargets:
         scale = float(np.abs(numbers[is_present] - mean).max())
         if scale <= 1e-12 * np.abs(numbers[is_present]).max():
             raise ValueError(
-                f"y is {mean:g} for every row (n_samples = {int(is_present.sum())}): no pair "
-                "differs; give numbers that vary"
+                f"y is {mean:g} for every row (n_samples = {int(is_present.sum())}): give numbers "
+                "that vary"
             )
         return cls(mean=mean, scale=scale)
 
     def vectors(self, y: Any) -> FloatArray:
-        """Return the vectors :math:`c_i`, as rows; the last column is larger where y is."""
+        """Return the vectors :math:`c_i` as rows; the last column increases with y."""
         if self.classes is None:
             return ((np.asarray(y, dtype=np.float64) - self.mean) / self.scale)[:, np.newaxis]
         n_classes, codes = len(self.classes), np.searchsorted(self.classes, y)
         if n_classes == 2:
             return (2.0 * codes - 1.0)[:, np.newaxis]
-        corners = np.eye(n_classes)[codes] - 1.0 / n_classes  # of a simplex
+        corners = np.eye(n_classes)[codes] - 1.0 / n_classes  # corners of a simplex
         return corners * np.sqrt(n_classes / (n_classes - 1.0))

@@ -1,4 +1,4 @@
-"""Rare classes: ranked by kernels around their rows, and rankings judged."""
+"""Detection of rare classes: the classifier LAGO, average precision and hit curves."""
 
 from kernsemble.detection.displays import HitCurveDisplay
 from kernsemble.detection.lago import LagoClassifier

@@ -1,4 +1,4 @@
-"""Drawings of rankings; Matplotlib is loaded when something is drawn."""
+"""Plots of rankings; Matplotlib is imported when something is drawn."""
 
 from typing import TYPE_CHECKING, Any, Self
 
@@ -21,14 +21,14 @@ class HitCurveDisplay:
     Parameters
     ----------
     curve : HitCurve
-        What `hit_curve` returns.
+        The result of `hit_curve`.
     name : str or None, default=None
-        What the legend calls it.
+        Name in the legend.
 
     Attributes
     ----------
     ax_, figure_ : Axes, Figure
-        Where it was drawn.
+        The axes and the figure.
     line_ : Line2D
         The curve.
 
@@ -63,11 +63,11 @@ class HitCurveDisplay:
         y_true, y_score, pos_label, sample_weight
             As for `hit_curve`.
         name : str or None, default=None
-            What the legend calls it.
+            Name in the legend.
         ax : Axes or None, default=None
-            Where to draw; None: a new figure.
+            Axes to draw on; None: a new figure.
         **line
-            What Matplotlib's `plot` is told of the curve.
+            Keyword arguments of Matplotlib's `plot` for the curve.
 
         Returns
         -------
@@ -89,7 +89,7 @@ class HitCurveDisplay:
         ax: "Axes | None" = None,
         **line: Any,
     ) -> Self:
-        """Draw how a fitted classifier ranks rows.
+        """Draw the hit curve of a fitted classifier.
 
         Parameters
         ----------
@@ -101,15 +101,16 @@ class HitCurveDisplay:
         y : array-like of shape (n,)
             Their classes.
         rare : label or None, default=None
-            The rare class; None: the first of the estimator's own, else its second class.
+            The rare class; None: the first of the estimator's `rare_classes_`, else its second
+            class.
         sample_weight : array-like of shape (n,), optional
-            How often each row counts.
+            Weights of the rows.
         name : str or None, default=None
-            What the legend calls it; None: the estimator's class.
+            Name in the legend; None: the name of the estimator's class.
         ax : Axes or None, default=None
-            Where to draw; None: a new figure.
+            Axes to draw on; None: a new figure.
         **line
-            What Matplotlib's `plot` is told of the curve.
+            Keyword arguments of Matplotlib's `plot` for the curve.
 
         Returns
         -------
@@ -133,9 +134,9 @@ class HitCurveDisplay:
         Parameters
         ----------
         ax : Axes or None, default=None
-            Where to draw; None: a new figure.
+            Axes to draw on; None: a new figure.
         **line
-            What Matplotlib's `plot` is told of the curve.
+            Keyword arguments of Matplotlib's `plot` for the curve.
 
         Returns
         -------
@@ -154,7 +155,7 @@ class HitCurveDisplay:
 
 
 def _scores_of_class(estimator: Any, X: ArrayLike, rare: Any) -> Any:
-    """Return the column of decision values, or of probabilities, of one class."""
+    """Return the decision values, or else the probabilities, of one class."""
     place = int(np.flatnonzero(estimator.classes_ == rare)[0])
     if hasattr(estimator, "decision_function"):
         decisions = estimator.decision_function(X)

@@ -1,7 +1,7 @@
-"""The detector of rare classes of Zhu et al. (2006, 2008)."""
+"""LAGO, the detector of rare classes of Zhu et al. (2006, 2008)."""
 
 from collections.abc import Sequence
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, Self, get_args
 
 import numpy as np
@@ -12,13 +12,17 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from kernsemble._arguments import check_choice, check_count, check_positive
 from kernsemble._choice import as_grid
 from kernsemble._progress import CallbackSupportMixin, Task, with_callbacks
-from kernsemble._splits import Split, check_classes, read_splits
 from kernsemble._typing import FloatArray, IntArray
 from kernsemble._validation import read_classes, read_weights, refuse_one_class
+from kernsemble.detection.decision_threshold import check_threshold, tune_threshold
+from kernsemble.detection.held_out_scores import (
+    LocalKernelSettings,
+    RareClassProblem,
+    leave_one_out_scores,
+)
 from kernsemble.detection.local_kernels import LocalKernels
-from kernsemble.detection.neighbours import Algorithm, Neighbours, Search, Shape
-from kernsemble.detection.thresholds import check_threshold, choose_threshold
-from kernsemble.detection.tuning import Detection, Form, leave_one_out
+from kernsemble.detection.neighbours import Algorithm, KernelShape, Neighbours, NeighbourSearch
+from kernsemble.detection.rare_classes import rare_class_codes, stratified_folds
 from kernsemble.preprocessing import FeatureScaling, Kind
 from kernsemble.solvers.kernel_sums import Profile
 
@@ -27,10 +31,10 @@ ACCEPTED = {"dtype": (np.float64, np.float32), "order": "C"}
 
 
 class LagoClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc,valid-type]
-    r"""Ranks rows by how likely they are of a rare class (LAGO), without training.
+    r"""LAGO: ranks rows by how likely they are of a rare class.
 
-    Every row :math:`x_i` of the rare class :math:`C_1` has a kernel, as wide as the K nearest
-    rows of the background :math:`C_0` are far:
+    Every row :math:`x_i` of the rare class :math:`C_1` is the centre of a kernel, whose width is
+    the mean distance to the K nearest rows of the background :math:`C_0`:
 
     .. math:: f(x) = \sum_{x_i \in C_1} |R_i|\, \varphi(x; x_i, \alpha R_i)
               \;\propto\; \sum_{x_i \in C_1} w_i\, k(u_i(x)/\alpha),
@@ -39,68 +43,65 @@ class LagoClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # t
     Spherical (sLAGO): :math:`u_i(x) = d(x, x_i)/r_i` with :math:`r_i` the mean distance to those
     neighbours. Elliptical (eLAGO): :math:`u_i(x)^2 = \sum_j ((x_j - x_{ij})/r_{ij})^2` with
     :math:`r_{ij}` their mean :math:`|x_{ij} - w_j|`. The height :math:`|R_i|` cancels against
-    the density's :math:`1/|R_i|`, so that nothing overflows with many features. It is the
-    density of the rare class divided, roughly, by that of the background.
+    the density's :math:`1/|R_i|`, so that nothing overflows with many features. f is approximately
+    the density of the rare class divided by that of the background.
 
     Parameters
     ----------
     shape : {"spherical", "elliptical"}, default="spherical"
-        One radius for each rare row, or one for each of its features.
+        One radius per rare row, or one per rare row and feature.
     alpha : "cv" or float, default="cv"
-        What multiplies all radii; "cv": the value of `alphas` with the best average precision on
-        held-out rows.
+        Factor of all radii; "cv": the value of `alphas` with the best cross-validated average
+        precision.
     n_neighbors : int, default=5
-        How many background rows K a radius is the mean over. If there are fewer, all of them.
+        Number K of background rows that a radius is averaged over; all, if there are fewer.
     kernel : {"gaussian", "uniform", "triangular"}, default="gaussian"
-        The shape of kernels, :math:`e^{-u^2/2}`, :math:`[u \le 1]` or :math:`\max(1 - u, 0)`.
-        The last two are zero, and so do not rank, far from every rare row.
+        The kernel, :math:`e^{-u^2/2}`, :math:`[u \le 1]` or :math:`\max(1 - u, 0)`.
+        The last two are zero, and so give no ranking, far from every rare row.
     rare : label, list of labels or None, default=None
-        What is rare; None: of two classes the smaller (if equal, the second), of several all but
-        the largest. Each rare class is detected against all other rows.
+        The rare classes; None: the smaller of two classes (if equal, the second), or all but
+        the largest of several. Each rare class is detected against all other rows.
     threshold : "f1", tuple or float, default="f1"
-        The score above which `predict` says rare. On scores of held-out rows: "f1" the largest
-        F1; ("recall", p) the largest recall with a precision of at least p; ("precision", r) the
-        largest precision with a recall of at least r; ("top", n) about so many of the training
-        rows, or such a share of them. A number is the score itself.
+        The score above which `predict` returns the rare class. It is tuned on held-out scores:
+        "f1" for the largest F1; ("recall", p) for the largest recall with a precision of at least
+        p; ("precision", r) for the largest precision with a recall of at least r; ("top", n) to
+        select about n of the training rows, or a fraction n of them. A number is the score itself.
     scaling : {"range", "rank", "distinct"} or None, default="range"
-        The scale on which rows are compared, see `InfiniteEnsembleClassifier`; None leaves
-        features as they are.
+        Feature scaling, see `InfiniteEnsembleClassifier`; None: no scaling.
     metric : str, default="euclidean"
-        A metric of scikit-learn's `NearestNeighbors`. Spherical kernels measure :math:`d` with it
-        also; for elliptical ones it only tells who is nearest.
+        A metric of scikit-learn's `NearestNeighbors`. Spherical kernels also measure :math:`d` by
+        it; elliptical ones use it for the neighbours only.
     algorithm : {"auto", "kd_tree", "ball_tree", "brute", "approximate"}, default="auto"
-        How neighbours are found: by scikit-learn exactly, or approximately by pynndescent, which
+        Nearest-neighbour search: exact by scikit-learn, or approximate by pynndescent, which
         must be installed.
     alphas : sequence of float or None, default=None
-        The values to choose from; None: :math:`2^{-4}, 2^{-3.5}, \dots, 2^5`.
+        Values of alpha to select from; None: :math:`2^{-4}, 2^{-3.5}, \dots, 2^5`.
     cv : int, splitter or iterable, default=5
-        The folds, for "cv" and for thresholds that are chosen. An int is lowered to the number of
+        The folds, for alpha="cv" and for tuned thresholds. An int is lowered to the number of
         rows of the rarest class.
     n_jobs : int or None, default=None
-        How many jobs look for neighbours.
+        Number of parallel jobs of the nearest-neighbour search.
     random_state : int, RandomState or None, default=None
-        What pynndescent is seeded with; all else is determined.
+        Random seed of pynndescent; all else is deterministic.
 
     Attributes
     ----------
     classes_, rare_classes_ : arrays
-        The classes, and those that are detected.
+        All classes, and the rare ones.
     alpha_, threshold_ : arrays of shape (n_rare_classes,)
-        What was chosen or given, for each rare class.
+        The tuned or given values, for each rare class.
     kernels_ : tuple of LocalKernels
-        For each rare class its rows, on the scale on which they are compared, with their radii
-        (``widths``) and weights.
+        For each rare class its scaled rows, with their radii (``widths``) and weights.
     support_ : list of arrays
-        For each rare class, the places of these rows among the training rows.
+        For each rare class, the indices of these rows among the training rows.
     cv_results_ : list of dicts
         For each rare class, the average precision of every alpha on every fold that tests a rare
-        row, as in GridSearchCV. Empty if neither alpha nor threshold was to be chosen.
+        row, as in GridSearchCV. Empty if neither alpha nor threshold was tuned.
     best_score_ : array of shape (n_rare_classes,)
-        The mean average precision of the chosen alpha on held-out rows, not a number if there
-        were none.
+        The mean cross-validated average precision of the selected alpha, NaN without folds.
     out_of_fold_scores_ : array of shape (n,) or (n, n_rare_classes)
-        What `score_samples` would say of training rows by folds that did not learn from them; not
-        a number where no fold tests a row. Their mean, where several do.
+        Scores of the training rows by folds that did not train on them: the mean if several folds
+        test a row, NaN if none does.
     scaling_ : FeatureScaling
         The scaling of the training rows.
     n_features_in_, feature_names_in_
@@ -113,13 +114,13 @@ class LagoClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # t
     once, by all rows.
 
     A rare row that equals its K neighbours has height :math:`|R_i| = 0` and is left out, unless all
-    are so. A feature in which it equals them, if elliptical, has the smallest radius that is not
-    zero, else the standard deviation; constant features are not compared. Background rows that are
-    equally far share a place among the K, so the order of rows does not matter.
+    are such. If elliptical, a feature in which it equals them gets the smallest positive radius,
+    or the standard deviation if there is none; constant features are ignored. Background rows at
+    equal distance share their places among the K, so the order of rows does not matter.
 
-    `sample_weight` means repetition: rare rows multiply their kernels, background rows count so
-    often among the K neighbours. The kernels other than Gaussian are functions of the distance
-    u as well, not products of one for each feature, so that one search serves all.
+    `sample_weight` means repetition: rare rows multiply their kernels, background rows are repeated
+    among the K neighbours. The kernels other than Gaussian are functions of the distance
+    u as well, not products over features, so that one search serves all.
 
     References
     ----------
@@ -143,7 +144,7 @@ class LagoClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # t
 
     def __init__(  # noqa: PLR0913, PLR0917 (settings, given by name)
         self,
-        shape: Shape = "spherical",
+        shape: KernelShape = "spherical",
         alpha: Any = "cv",
         n_neighbors: int = 5,
         kernel: Profile = "gaussian",
@@ -173,7 +174,7 @@ class LagoClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # t
 
     @with_callbacks
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Find the radii, and choose alpha and the threshold.
+        """Compute the radii, and tune alpha and the threshold.
 
         Parameters
         ----------
@@ -182,7 +183,7 @@ class LagoClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # t
         y : array-like of shape (n,)
             Their classes.
         sample_weight : array-like of shape (n,), optional
-            How often each row counts; zero is absence.
+            Weights of the rows; rows of weight zero are ignored.
 
         Returns
         -------
@@ -194,128 +195,98 @@ class LagoClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # t
         counts = read_weights(sample_weight, len(rows))
         totals: FloatArray = np.bincount(codes, counts)  # type: ignore[assignment]
         refuse_one_class(self.classes_[totals > 0.0])
-        detected = self._detected(totals)
-        self.rare_classes_ = self.classes_[detected]
+        rare = rare_class_codes(self.rare, self.classes_, totals)
+        self.rare_classes_ = self.classes_[rare]
         self.scaling_ = FeatureScaling.of(rows, self.scaling, counts)
         scaled = np.ascontiguousarray(self.scaling_.transform(rows))
-        splits = self._splits(scaled, codes, counts, detected)
-        self._begin(len(rows), counts, totals, detected)
-        with Task.of_fit(self, len(detected), X, y, sample_weight) as task:
-            for place, code in enumerate(detected):
+        splits = (
+            stratified_folds(self.cv, scaled, codes, counts, self.classes_, rare)
+            if self._is_tuned
+            else []
+        )
+        self._begin(len(rows), counts, totals, rare)
+        with Task.of_fit(self, len(rare), X, y, sample_weight) as task:
+            for place, code in enumerate(rare):
                 with task.part("class", place, len(splits)) as part:
-                    case = Detection(scaled, codes == code, counts, splits, self._form)
-                    self._detect(case, place, alphas, part)
+                    problem = RareClassProblem(
+                        scaled, codes == code, counts, splits, self._kernel_settings
+                    )
+                    self._fit_class(problem, place, alphas, part)
         return self
 
     def _checked_alphas(self) -> FloatArray:
-        """Check the settings, and return the values of alpha to choose from."""
-        check_choice("shape", self.shape, get_args(Shape))
+        """Check the parameters, and return the values of alpha to select from."""
+        check_choice("shape", self.shape, get_args(KernelShape))
         check_choice("kernel", self.kernel, get_args(Profile))
         check_choice("algorithm", self.algorithm, get_args(Algorithm))
         check_count("n_neighbors", self.n_neighbors)
         check_threshold(self.threshold)
         if isinstance(self.alpha, str):
             check_choice("alpha", self.alpha, ("cv",))
-            asked = ALPHAS if self.alphas is None else self.alphas
-            return np.array(as_grid("alphas", asked, check_positive))
+            values = ALPHAS if self.alphas is None else self.alphas
+            return np.array(as_grid("alphas", values, check_positive))
         check_positive("alpha", self.alpha)
         return np.array([float(self.alpha)])
 
     @property
-    def _chooses(self) -> bool:
+    def _is_tuned(self) -> bool:
         return self.alpha == "cv" or not isinstance(self.threshold, Real)
 
     @property
-    def _form(self) -> Form:
-        search = Search(self.metric, self.algorithm, self.n_jobs, self.random_state)
-        return Form(self.shape, self.kernel, self.n_neighbors, search)
+    def _kernel_settings(self) -> LocalKernelSettings:
+        search = NeighbourSearch(self.metric, self.algorithm, self.n_jobs, self.random_state)
+        return LocalKernelSettings(self.shape, self.kernel, self.n_neighbors, search)
 
-    def _detected(self, totals: FloatArray) -> IntArray:
-        """Return the codes of the rare classes."""
-        present = np.flatnonzero(totals)
-        if self.rare is None:
-            return np.delete(present, np.argmax(totals[present]))
-        asked = np.atleast_1d(np.asarray(self.rare))
-        detected = np.flatnonzero(np.isin(self.classes_, asked))
-        if len(detected) < len(asked) or not totals[detected].all():
-            raise ValueError(
-                f"rare = {self.rare!r}: y holds rows of the classes "
-                f"{self.classes_[present].tolist()}; name one or several of them"
-            )
-        if len(detected) == len(present):
-            raise ValueError(f"rare = {self.rare!r}: leave a class for the background")
-        return detected
-
-    def _splits(
-        self, X: FloatArray, codes: IntArray, counts: FloatArray, detected: IntArray
-    ) -> list[Split]:
-        """Return the folds, none if nothing is to be chosen."""
-        if not self._chooses:
-            return []
-        sides = np.where(np.isin(codes, detected), codes, -1)
-        found, places = np.unique(sides, return_inverse=True)
-        fewest, cv = np.bincount(places[counts > 0.0]).min(), self.cv
-        if isinstance(cv, Integral):
-            check_count("cv", cv, 2)
-            if fewest < 2:
-                raise ValueError(
-                    "y holds one row of a rare class or of the background only, and none can be "
-                    "held out: give more, or numbers for alpha and threshold"
-                )
-            cv = min(int(cv), int(fewest))
-        names = ["background" if code < 0 else self.classes_.tolist()[code] for code in found]
-        splits = read_splits(cv, X, places, counts, is_classifier=True)
-        check_classes(splits, places, counts, names)
-        return splits
-
-    def _begin(self, n: int, counts: FloatArray, totals: FloatArray, detected: IntArray) -> None:
-        """Prepare the attributes that each rare class adds to."""
-        n_detected = len(detected)
-        self._rare_codes, self._counts = detected, counts
-        others = np.delete(np.arange(len(totals)), detected)
+    def _begin(self, n: int, counts: FloatArray, totals: FloatArray, rare: IntArray) -> None:
+        """Initialise the attributes that have an entry per rare class."""
+        n_rare = len(rare)
+        self._rare_codes, self._counts = rare, counts
+        others = np.delete(np.arange(len(totals)), rare)
         self._background = int(others[np.argmax(totals[others])])
         self.kernels_: tuple[LocalKernels, ...] = ()
         self._neighbours: tuple[Neighbours, ...] = ()
         self.support_: list[IntArray] = []
         self.cv_results_: list[dict[str, Any]] = []
-        self.alpha_, self.threshold_ = np.zeros(n_detected), np.zeros(n_detected)
-        self.best_score_ = np.full(n_detected, np.nan)
-        self._out_of_fold = np.full((n, n_detected), np.nan)
+        self.alpha_, self.threshold_ = np.zeros(n_rare), np.zeros(n_rare)
+        self.best_score_ = np.full(n_rare, np.nan)
+        self._out_of_fold = np.full((n, n_rare), np.nan)
 
-    def _detect(self, case: Detection, place: int, alphas: FloatArray, task: Task) -> None:
-        """Find the kernels of one rare class, and choose for it."""
-        neighbours = case.neighbours()
-        kernels, best = case.kernels(neighbours), 0
-        if case.splits:
-            held_out = case.held_out(neighbours, alphas, task)
+    def _fit_class(
+        self, problem: RareClassProblem, place: int, alphas: FloatArray, task: Task
+    ) -> None:
+        """Fit the kernels of one rare class, and tune its alpha and threshold."""
+        neighbours = problem.neighbours()
+        kernels, best = problem.kernels(neighbours), 0
+        if problem.splits:
+            held_out = problem.held_out(neighbours, alphas, task)
             best = held_out.best()
             scores = held_out.scores[:, best]
             self._out_of_fold[:, place] = scores
             self.best_score_[place] = held_out.precision[best].mean()
             self.cv_results_.append(held_out.results(alphas))
-            told = np.isfinite(scores) & (case.counts > 0.0)
+            scored = np.isfinite(scores) & (problem.counts > 0.0)
         self.threshold_[place] = (
             self.threshold
             if isinstance(self.threshold, Real)
-            else choose_threshold(
-                self.threshold, case.is_rare[told], scores[told], case.counts[told]
+            else tune_threshold(
+                self.threshold, problem.is_rare[scored], scores[scored], problem.counts[scored]
             )
         )
         self.alpha_[place] = alphas[best]
         self.kernels_ += (kernels,)
         self._neighbours += (neighbours,)
-        self.support_.append(neighbours.of_those_present(case.counts).centres)
+        self.support_.append(neighbours.with_positive_weight(problem.counts).centres)
 
     @property
     def out_of_fold_scores_(self) -> FloatArray:
-        """The scores of training rows by folds that did not learn from them."""
+        """The scores of training rows by folds that did not train on them."""
         return _flat(self._out_of_fold)
 
     def score_samples(self, X: ArrayLike) -> FloatArray:
-        """Return the score of each row, high where it is likely to be rare.
+        """Return the score of each row, high for rows likely to be rare.
 
         It is the logarithm of the mean of the Gaussians at the row; with the other kernels, which
-        are zero far away, their mean itself.
+        are zero far away, the mean itself.
 
         Parameters
         ----------
@@ -325,7 +296,7 @@ class LagoClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # t
         Returns
         -------
         array of shape (n,) or (n, n_rare_classes)
-            Of several rare classes, the score of each.
+            The scores, with a column per rare class if there are several.
         """
         return _flat(self._scores(X))
 
@@ -342,15 +313,15 @@ class LagoClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # t
         return np.ascontiguousarray(self.scaling_.transform(rows))
 
     def leave_one_out_scores(self, X: ArrayLike) -> FloatArray:
-        """Return what `score_samples` would say of each training row, had it been left out.
+        """Return the score of each training row by the model fitted without it.
 
-        Alpha and scaling stay as they are, and a row is left out with all its repetitions. It
-        costs no more than to score the rows: only kernels near a row change.
+        Alpha and scaling are not refitted, and a row is left out with all its repetitions. The
+        cost is that of scoring the rows: only kernels near a row change.
 
         Parameters
         ----------
         X : array-like or DataFrame of shape (n, n_features)
-            The rows that `fit` was given.
+            The training rows.
 
         Returns
         -------
@@ -364,24 +335,26 @@ class LagoClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # t
             self.kernels_, self._neighbours, self.alpha_, self.support_, strict=True
         ):
             if len(rows) != len(self._counts) or not np.array_equal(rows[support], kernels.centres):
-                raise ValueError("X: give the rows that fit was given, in the same order")
+                raise ValueError("X differs from the training rows: give them in the same order")
             if len(kernels.centres) < 2:
                 raise ValueError(
-                    "y held one row of a rare class, and without it there is nothing to score by: "
+                    "there is only one training row of a rare class, which cannot be left out: "
                     "fit on more"
                 )
             columns.append(
-                leave_one_out(rows, self._counts, neighbours, kernels, self._form, alpha)
+                leave_one_out_scores(
+                    rows, self._counts, neighbours, kernels, self._kernel_settings, alpha
+                )
             )
         return _flat(np.column_stack(columns))
 
     def decision_function(self, X: ArrayLike) -> FloatArray:
-        """Return how far the score of each row is above the threshold, for each class.
+        """Return the decision values: the scores minus the thresholds.
 
-        Of two classes it is one number, positive for the second: ``score_samples`` less the
-        threshold, or the opposite if the first is the rare one. With more there is a column for
-        each class: 0 for the largest of the background, −1 for others that are not rare, which
-        are never predicted.
+        With two classes there is one value per row, positive for the second class:
+        ``score_samples`` minus the threshold, or its negative if the first class is rare. With more
+        there is a column per class: 0 for the largest class of the background, −1 for its other
+        classes, which are never predicted.
 
         Parameters
         ----------
@@ -402,9 +375,9 @@ class LagoClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # t
         return decisions
 
     def predict(self, X: ArrayLike) -> Any:
-        """Return the class of each row: the rare one whose score is most above its threshold.
+        """Return the predicted class: the rare one whose score exceeds its threshold most.
 
-        Where none is above it, it is the largest class of the background.
+        If no score does, the largest class of the background is predicted.
 
         Parameters
         ----------

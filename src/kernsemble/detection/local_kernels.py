@@ -1,4 +1,4 @@
-"""Kernels around rare rows, each as wide as the background is far."""
+"""Kernels centred at rare rows, as wide as their distance from the background."""
 
 from dataclasses import dataclass
 from typing import Any, Self
@@ -9,27 +9,27 @@ from sklearn.metrics import pairwise_distances
 from kernsemble import _threads
 from kernsemble._typing import FloatArray, IntArray
 from kernsemble._value import Value
-from kernsemble.detection.neighbours import Neighbours, Shape, positive_widths
+from kernsemble.detection.neighbours import KernelShape, Neighbours, positive_widths
 from kernsemble.kernels.distances import l2_tile
 from kernsemble.solvers.kernel_sums import Profile, bounded, elliptical_squares, kernel_sums
 
-PAIRS_AT_ONCE = 2**19  # of rows and centres, whose distances stay in the cache
+PAIRS_PER_BLOCK = 2**19  # number of distances between rows and centres that fit in the cache
 
 
 @dataclass(frozen=True, eq=False)
 class LocalKernels(Value):
-    r"""The mean :math:`\sum_i w_i\, k(u_i(x)/\alpha)` of kernels around rare rows.
+    r"""The weighted mean :math:`\sum_i w_i\, k(u_i(x)/\alpha)` of kernels centred at rare rows.
 
     Spherical: :math:`u_i(x) = d(x, x_i)/r_i`; elliptical:
-    :math:`u_i(x)^2 = \sum_j ((x_j - x_{ij})/r_{ij})^2`. The widths have one column or one for
-    each feature; the weights sum to one.
+    :math:`u_i(x)^2 = \sum_j ((x_j - x_{ij})/r_{ij})^2`. The widths have one column or one per
+    feature; the weights sum to one.
     """
 
     centres: FloatArray
     widths: FloatArray
     weight: FloatArray
     profile: Profile
-    shape: Shape
+    shape: KernelShape
     metric: str
 
     @classmethod
@@ -40,11 +40,11 @@ class LocalKernels(Value):
         counts: FloatArray,
         n_neighbors: int,
         profile: Profile,
-        shape: Shape,
+        shape: KernelShape,
         metric: str,
     ) -> Self:
-        """Return the kernels of the rare rows that count, of rows that count so often."""
-        present = neighbours.of_those_present(counts)
+        """Return the kernels at the rare rows with positive weight."""
+        present = neighbours.with_positive_weight(counts)
         widths = present.widths(X, present.shares(counts, n_neighbors), shape)
         weight, has_width = counts[present.centres], widths.any(axis=1)
         if has_width.any():
@@ -59,25 +59,25 @@ class LocalKernels(Value):
         )
 
     def sums(
-        self, X: FloatArray, alphas: FloatArray, exceptions: "Exceptions | None" = None
+        self, X: FloatArray, alphas: FloatArray, overrides: "DistanceOverrides | None" = None
     ) -> FloatArray:
-        """Return the mean of the kernels at rows (rows) for every alpha; of Gaussians, its log.
+        """Return the mean of the kernels, or its log if Gaussian, with a column per alpha.
 
-        It costs rows × centres × features once, whatever the number of alphas, and rows ×
-        centres evaluations of the kernel for each alpha.
+        The distances cost rows × centres × features once, for all alphas together, and each alpha
+        rows × centres evaluations of the kernel.
         """
-        height = max(PAIRS_AT_ONCE // len(self.centres), 8)
+        height = max(PAIRS_PER_BLOCK // len(self.centres), 8)
 
         def work(rows: slice) -> FloatArray:
             squares = self.squares(X[rows])
-            if exceptions is not None:
-                exceptions.put(squares, rows)
+            if overrides is not None:
+                overrides.apply(squares, rows)
             return kernel_sums(squares, self.weight, alphas, self.profile)
 
         return np.concatenate(_threads.run(work, _threads.blocks(len(X), height)))
 
     def squares(self, X: FloatArray) -> FloatArray:
-        """Return the squared distances of rows (rows) from centres in units of their widths."""
+        """Return the squared distances from the centres (columns), in units of the widths."""
         if self.shape == "elliptical":
             return elliptical_squares(X, self.centres, self.widths)
         return self._spherical(self._distances(X), self.widths[:, 0])
@@ -94,7 +94,7 @@ class LocalKernels(Value):
             return bounded(np.square(distances, out=distances))
 
     def squares_of_pairs(self, X: FloatArray, centres: IntArray, widths: FloatArray) -> FloatArray:
-        """Return the squared distance of each row from one of the centres, of a given width."""
+        """Return the squared distance of each row from one centre, in units of a given width."""
         differences = X.astype(np.float64) - self.centres[centres]
         if self.shape == "elliptical":
             return bounded(np.square(differences / widths).sum(axis=1))
@@ -108,22 +108,22 @@ class LocalKernels(Value):
 
 
 @dataclass(frozen=True, eq=False)
-class Exceptions:
-    """Pairs of rows and centres whose squared distances are others than those of the kernels."""
+class DistanceOverrides:
+    """Squared distances that replace those of some pairs of rows and centres."""
 
-    rows: IntArray  # in order
+    rows: IntArray  # ascending
     centres: IntArray
     squares: FloatArray
 
     @classmethod
-    def in_order(cls, *parts: tuple[IntArray, IntArray, Any]) -> Self:
-        """Return several lists of pairs as one."""
+    def merge(cls, *parts: tuple[IntArray, IntArray, Any]) -> Self:
+        """Merge several lists of pairs, sorted by row."""
         rows, centres, squares = (np.concatenate(each) for each in zip(*parts, strict=True))
         order = np.argsort(rows, kind="stable")
         return cls(rows[order], centres[order], squares[order])
 
-    def put(self, squares: FloatArray, rows: slice) -> None:
-        """Set those among some rows."""
+    def apply(self, squares: FloatArray, rows: slice) -> None:
+        """Replace the entries of these rows, in place."""
         first, last = np.searchsorted(self.rows, (rows.start, rows.stop))
         places = self.rows[first:last] - rows.start, self.centres[first:last]
         squares[places] = self.squares[first:last]

@@ -1,4 +1,4 @@
-"""The background rows around each rare one: searched once, read for every fold."""
+"""The nearest background rows of each rare row, searched once for all folds."""
 
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Self, TypeAlias
@@ -12,51 +12,51 @@ from kernsemble._value import Value
 from kernsemble.solvers.kernel_sums import mean_differences, neighbour_shares
 
 Algorithm: TypeAlias = Literal["auto", "kd_tree", "ball_tree", "brute", "approximate"]
-Shape: TypeAlias = Literal["spherical", "elliptical"]
+KernelShape: TypeAlias = Literal["spherical", "elliptical"]
 
 
 @dataclass(frozen=True)
-class Search:
-    """How neighbours are looked for."""
+class NeighbourSearch:
+    """Settings of the nearest-neighbour search."""
 
     metric: str = "euclidean"
     algorithm: Algorithm = "auto"
     n_jobs: int | None = None
     random_state: Any = None
 
-    def index(self, X: FloatArray) -> "NearestNeighbors | Approximate":
-        """Return what can be asked for the nearest of some rows."""
+    def index(self, X: FloatArray) -> "NearestNeighbors | ApproximateIndex":
+        """Return an index of rows with a method `kneighbors`."""
         if self.algorithm == "approximate":
-            return Approximate(X, self)
+            return ApproximateIndex(X, self)
         index = NearestNeighbors(algorithm=self.algorithm, metric=self.metric, n_jobs=self.n_jobs)
         return index.fit(X)
 
 
-class Approximate:
-    """The graph of pynndescent, which is asked as scikit-learn's neighbours are."""
+class ApproximateIndex:
+    """An approximate index by pynndescent, with the interface of scikit-learn's."""
 
-    def __init__(self, X: FloatArray, search: Search) -> None:
+    def __init__(self, X: FloatArray, search: NeighbourSearch) -> None:
         try:
             from pynndescent import NNDescent
         except ImportError as error:
             raise ImportError(
                 "algorithm = 'approximate' needs pynndescent, which is not installed: "
-                "pip install pynndescent, or give 'auto', which is exact"
+                "pip install pynndescent, or use algorithm='auto', which is exact"
             ) from error
         seed, n_jobs = search.random_state, search.n_jobs
         self._graph = NNDescent(X, metric=search.metric, random_state=seed, n_jobs=n_jobs)
 
     def kneighbors(self, X: FloatArray, n_neighbors: int) -> tuple[FloatArray, IntArray]:
-        """Return distances and places of the nearest, the nearest first."""
+        """Return distances and indices of the nearest rows, the nearest first."""
         places, distances = self._graph.query(X, k=n_neighbors)
         return distances, places
 
 
 @dataclass(frozen=True, eq=False)
 class Neighbours(Value):
-    """The nearest background rows of each rare row, the nearest first, as many as folds need.
+    """The nearest background rows of each rare row, the nearest first, enough for every fold.
 
-    The neighbours of the i-th rare row are ``rows[starts[i] : starts[i + 1]]``, numbered among
+    The neighbours of the i-th rare row are ``rows[starts[i] : starts[i + 1]]``, indices into
     all rows.
     """
 
@@ -72,15 +72,15 @@ class Neighbours(Value):
         is_rare: BoolArray,
         counts_of_folds: list[FloatArray],
         n_neighbors: int,
-        shape: Shape,
-        search: Search,
+        shape: KernelShape,
+        search: NeighbourSearch,
     ) -> Self:
-        """Return neighbours that are enough for every fold, in which rows count that often.
+        """Search enough neighbours for every fold, given by its row weights.
 
-        They are enough also when any one of them is left out.
+        They are also enough if any one of them is left out.
 
-        One search is enough unless a fold leaves out most of the neighbours of a row, or many
-        are equally far from it; rows to which that happens are looked at again, for more.
+        One search suffices unless a fold leaves out most of the neighbours of a row, or many
+        are equally far from it; for such rows the search is repeated for more neighbours.
         """
         centres, background = np.flatnonzero(is_rare), np.flatnonzero(~is_rare)
         index = search.index(X[background])
@@ -90,7 +90,7 @@ class Neighbours(Value):
         left = np.arange(len(centres))
         while len(left):
             n_listed = min(n_listed, len(background))
-            _demand_memory(24.0 * n_listed * len(left))
+            _check_memory(24.0 * n_listed * len(left))
             distances, places = index.kneighbors(X[centres[left]], n_listed)
             listed = cls(
                 centres[left],
@@ -110,46 +110,46 @@ class Neighbours(Value):
         rows, distances = (np.concatenate(parts) for parts in zip(*lists, strict=True))
         return cls(centres, starts, rows, distances.astype(np.float64))
 
-    def _is_enough(self, counts: FloatArray, n_neighbors: int, shape: Shape) -> BoolArray:
-        """Tell which lists are; of equal distances an ellipse needs all, for their directions."""
+    def _is_enough(self, counts: FloatArray, n_neighbors: int, shape: KernelShape) -> BoolArray:
+        """Return which lists suffice; elliptical kernels need all rows of equal distance."""
         lists = self.starts, self.rows, self.distances
         _, reaches, goes_on = neighbour_shares(*lists, counts, n_neighbors + counts.max())
         return goes_on if shape == "elliptical" else reaches
 
     def shares(self, counts: FloatArray, n_neighbors: int) -> FloatArray:
-        """Return each neighbour's share in the mean over the nearest."""
+        """Return the weight of each neighbour in the mean over the nearest."""
         return neighbour_shares(self.starts, self.rows, self.distances, counts, n_neighbors)[0]
 
-    def of(self, chosen: IntArray) -> Self:
-        """Return the neighbours of some of the rare rows, which may come several times."""
-        lengths = np.diff(self.starts)[chosen]
+    def take(self, selected: IntArray) -> Self:
+        """Return the neighbours of some of the rare rows, with repetitions."""
+        lengths = np.diff(self.starts)[selected]
         starts = np.append(0, np.cumsum(lengths))
-        places = np.arange(starts[-1]) + np.repeat(self.starts[chosen] - starts[:-1], lengths)
+        places = np.arange(starts[-1]) + np.repeat(self.starts[selected] - starts[:-1], lengths)
         return replace(
             self,
-            centres=self.centres[chosen],
+            centres=self.centres[selected],
             starts=starts,
             rows=self.rows[places],
             distances=self.distances[places],
         )
 
-    def of_those_present(self, counts: FloatArray) -> Self:
-        """Return the neighbours of the rare rows that count."""
+    def with_positive_weight(self, counts: FloatArray) -> Self:
+        """Return the neighbours of the rare rows with positive weight."""
         is_present = counts[self.centres] > 0.0
-        return self if is_present.all() else self.of(np.flatnonzero(is_present))
+        return self if is_present.all() else self.take(np.flatnonzero(is_present))
 
-    def widths(self, X: FloatArray, shares: FloatArray, shape: Shape) -> FloatArray:
-        """Return the radii as columns: one, or one for each feature, zeros among them."""
+    def widths(self, X: FloatArray, shares: FloatArray, shape: KernelShape) -> FloatArray:
+        """Return the radii, which may be zero: one column, or one per feature."""
         if shape == "elliptical":
             return mean_differences(X, self.centres, self.starts, self.rows, shares)
         return np.add.reduceat(shares * self.distances, self.starts[:-1])[:, np.newaxis]
 
 
 def positive_widths(widths: FloatArray, X: FloatArray, counts: FloatArray) -> FloatArray:
-    """Return radii without zeros, those of rows whose neighbours are equal to them.
+    """Replace radii of zero, those of rows that are equal to their neighbours.
 
-    A zero takes the place of the smallest radius of its column that is not; if all are zero, of
-    the standard deviation of the rows; if they are constant, it is infinite: not compared.
+    A zero is replaced by the smallest positive radius of its column; if there is none, by the
+    standard deviation of the rows; if that is zero, by infinity, so the feature is ignored.
     """
     if widths.all():
         return widths
@@ -161,7 +161,7 @@ def positive_widths(widths: FloatArray, X: FloatArray, counts: FloatArray) -> Fl
 
 
 def _spread(X: FloatArray, counts: FloatArray, n_columns: int) -> FloatArray:
-    """Return the standard deviation of each feature, or of all together; infinity for zero."""
+    """Return the standard deviation of each feature, or of all jointly; infinity for zero."""
     present = X[counts > 0.0].astype(np.float64)
     size = np.abs(present).max() or 1.0
     mean = np.average(present / size, axis=0, weights=counts[counts > 0.0])
@@ -173,10 +173,10 @@ def _spread(X: FloatArray, counts: FloatArray, n_columns: int) -> FloatArray:
     return np.where(variance > 0.0, size * np.sqrt(variance), np.inf)
 
 
-def _demand_memory(n_bytes: float) -> None:
+def _check_memory(n_bytes: float) -> None:
     if n_bytes > 0.5 * physical_memory():
         raise MemoryError(
-            f"the neighbours of rare rows take {n_bytes / 2**20:,.0f} MB, more than half of this "
-            "machine's memory, for very many rows are equally far apart: give "
+            f"the neighbours of rare rows need {n_bytes / 2**20:,.0f} MB, more than half of this "
+            "machine's memory, because many rows are equally far apart: use "
             "shape='spherical', or fewer rows"
         )

@@ -1,4 +1,4 @@
-"""How well a ranking finds what is rare, ties taken as every order of them."""
+"""Measures of a ranking of rare rows: average precision and hit curve, averaged over ties."""
 
 from typing import Any, NamedTuple
 
@@ -10,16 +10,16 @@ from kernsemble._typing import BoolArray, FloatArray
 from kernsemble._validation import read_weights
 
 
-class Groups(NamedTuple):
-    """Rows of equal score, the highest first: how often rare ones count, and all of them."""
+class TiedScores(NamedTuple):
+    """Distinct scores in descending order, with the weights of the rare and of all rows."""
 
     scores: FloatArray
     rare: FloatArray
     total: FloatArray
 
     @classmethod
-    def of(cls, is_rare: BoolArray, scores: FloatArray, weight: FloatArray) -> "Groups":
-        """Return the groups of scored rows."""
+    def from_rows(cls, is_rare: BoolArray, scores: FloatArray, weight: FloatArray) -> "TiedScores":
+        """Group rows by their scores."""
         distinct, places = np.unique(-scores, return_inverse=True)
         rare: FloatArray = np.bincount(places, weight * is_rare)  # type: ignore[assignment]
         total: FloatArray = np.bincount(places, weight)  # type: ignore[assignment]
@@ -27,21 +27,21 @@ class Groups(NamedTuple):
 
 
 class HitCurve(NamedTuple):
-    """How many rare rows are among the first n, for every n.
+    """The number of rare rows among the n ranked first, for every n.
 
     Attributes
     ----------
     n_selected : array
-        Numbers of rows n, from none to all, where tied scores begin and end.
+        Numbers of rows n, from 0 to all, at the boundaries of tied scores.
     n_hits : array
-        The rare rows among them; in between it is a straight line.
+        Numbers of rare rows among them; linear in between.
     """
 
     n_selected: FloatArray
     n_hits: FloatArray
 
     def hits(self, n: ArrayLike) -> FloatArray:
-        """Return how many rare rows are expected among the first `n`."""
+        """Return the expected number of rare rows among the first `n`."""
         return np.interp(np.asarray(n), self.n_selected, self.n_hits)
 
 
@@ -52,13 +52,13 @@ def average_precision(
     pos_label: Any = 1,
     sample_weight: ArrayLike | None = None,
 ) -> float:
-    r"""Return the mean, over rare rows, of the share of rare rows among those down to it.
+    r"""Compute the average precision: the mean over rare rows of the precision at their rank.
 
     .. math:: \frac1{|C_1|} \sum_{x_i \in C_1} \frac{\#\{C_1 \text{ down to } i\}}
               {\#\{\text{all down to } i\}}
 
-    Of tied scores no order is better than another: the value is the expectation over all of
-    them. scikit-learn's `average_precision_score` agrees where no scores are tied.
+    For tied scores it is the expectation over all their orders. scikit-learn's
+    `average_precision_score` is the same if no scores are tied.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def average_precision(
     pos_label : label, default=1
         The rare class.
     sample_weight : array-like of shape (n,), optional
-        How often each row counts, its copies being tied.
+        Weights of the rows; a weight of 2 is two tied rows.
 
     Returns
     -------
@@ -83,8 +83,8 @@ def average_precision(
     .. math:: \frac pt \sum_{s=1}^t \frac{1}{b + s}
               \left(a + 1 + (s - 1) \frac{p - 1}{t - 1}\right),
 
-    which is summed in closed form, so that all costs no more than sorting. Weights that are no
-    whole numbers are put into the same form; if there are any below one, all are multiplied so
+    which is summed in closed form, so that sorting dominates the cost. Weights that are not
+    integers are put into the same formula; if any is below one, all are multiplied so
     that the smallest is one.
 
     Examples
@@ -92,11 +92,11 @@ def average_precision(
     >>> from kernsemble.detection import average_precision
     >>> average_precision([1, 0, 1, 0], [0.9, 0.8, 0.7, 0.1])
     0.833...
-    >>> average_precision([1, 0], [0.5, 0.5])  # rank 1 or 2, one as likely as the other
+    >>> average_precision([1, 0], [0.5, 0.5])  # rank 1 or 2, equally likely
     0.75
     """
     is_rare, scores, weight = _read(y_true, y_score, pos_label, sample_weight)
-    _, p, t = Groups.of(is_rare, scores, weight / min(weight.min(), 1.0))
+    _, p, t = TiedScores.from_rows(is_rare, scores, weight / min(weight.min(), 1.0))
     has_rare = p > 0.0
     a, b = (np.cumsum(p) - p)[has_rare], (np.cumsum(t) - t)[has_rare]
     p, t = p[has_rare], t[has_rare]
@@ -113,7 +113,7 @@ def hit_curve(
     pos_label: Any = 1,
     sample_weight: ArrayLike | None = None,
 ) -> HitCurve:
-    """Return how many rare rows are found among those ranked first.
+    """Compute the hit curve: the number of rare rows among the n ranked first, for every n.
 
     Within tied scores it is the expectation over their orders, a straight line.
 
@@ -126,7 +126,7 @@ def hit_curve(
     pos_label : label, default=1
         The rare class.
     sample_weight : array-like of shape (n,), optional
-        How often each row counts.
+        Weights of the rows.
 
     Returns
     -------
@@ -142,7 +142,7 @@ def hit_curve(
     >>> float(curve.hits(1))
     1.0
     """
-    groups = Groups.of(*_read(y_true, y_score, pos_label, sample_weight))
+    groups = TiedScores.from_rows(*_read(y_true, y_score, pos_label, sample_weight))
     selected, hits = np.cumsum(groups.total), np.cumsum(groups.rare)
     return HitCurve(np.append(0.0, selected), np.append(0.0, hits))
 
@@ -150,24 +150,24 @@ def hit_curve(
 def _read(
     y_true: ArrayLike, y_score: ArrayLike, pos_label: Any, sample_weight: ArrayLike | None
 ) -> tuple[BoolArray, FloatArray, FloatArray]:
-    """Return which rows are rare, their scores and how often each counts; absent rows are gone."""
+    """Return rare flags, scores and weights of the rows with positive weight."""
     labels, scores = np.asarray(y_true), np.asarray(y_score, dtype=np.float64)
     if labels.ndim != 1 or labels.shape != scores.shape:
         raise ValueError(
             f"y_true has shape {labels.shape} and y_score {scores.shape}: give one class and one "
-            "score for each row"
+            "score per row"
         )
     if np.isnan(scores).any():
         raise ValueError(
-            f"y_score is not a number for row {np.isnan(scores).argmax()}: leave such rows out, or "
-            "give them the lowest score"
+            f"y_score is NaN for row {np.isnan(scores).argmax()}: leave such rows out, or give "
+            "them the lowest score"
         )
     weight = read_weights(sample_weight, len(scores))
     present = weight > 0.0
     is_rare = np.asarray(labels == pos_label)[present]
     if not is_rare.any():
         raise ValueError(
-            f"pos_label = {pos_label!r}: no row of y_true has this class; it holds "
+            f"pos_label = {pos_label!r}: no row of y_true has this class; give one of "
             f"{np.unique(labels[present]).tolist()}"
         )
     return is_rare, scores[present], weight[present]

@@ -11,7 +11,7 @@ from sklearn.base import is_regressor
 from sklearn.utils.validation import check_is_fitted
 
 from kernsemble._typing import FloatArray, Rows
-from kernsemble.boosting.voting import VotingEnsemble, decisions
+from kernsemble.boosting.voting_ensemble import VotingEnsemble, decisions
 from kernsemble.inspection.decomposition import Decomposition
 from kernsemble.inspection.expansion_decomposition import SupportVectors, decompose_expansion
 from kernsemble.inspection.predictions import class_codes

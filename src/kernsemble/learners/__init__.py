@@ -1,4 +1,4 @@
-"""Finite hypotheses found on weighted data: classifiers to boost, here or with scikit-learn."""
+"""Base learners: classifiers on weighted data, for boosting here or with scikit-learn."""
 
 from kernsemble.learners.c45.classifier import C45Tree
 from kernsemble.learners.rcd_perceptron import RCDPerceptron

@@ -1,6 +1,6 @@
-"""Perceptrons that err as rarely as random coordinate descent finds."""
+"""Perceptrons with few training errors, by random coordinate descent on the 0/1 loss."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Self, TypeAlias, get_args
 
 import numpy as np
@@ -12,68 +12,68 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from kernsemble._arguments import check_choice, check_count
 from kernsemble._typing import FloatArray, IntArray
 from kernsemble._validation import read_classes, read_weights
-from kernsemble.learners.line_search import Projections, minimise_error
-from kernsemble.learners.search import Cases, CodedSearch
+from kernsemble.learners.hypothesis_search import Cases, CodedSearch, SearchingLearner
+from kernsemble.learners.zero_one_descent import Projections, minimise_error
 
 __all__ = ["RCDPerceptron", "draw_directions", "fisher_discriminant", "minimise_error"]
 
-Variant: TypeAlias = Literal["random-bias", "random", "coordinate"]
+DescentVariant: TypeAlias = Literal["random-bias", "random", "coordinate"]
 Start: TypeAlias = Literal["zero", "fisher"]
 
-RIDGE = 1e-6  # of the mean variance within classes
+RIDGE = 1e-6  # ridge penalty of Fisher's discriminant, relative to the mean variance within classes
 
 
-class RCDPerceptron(ClassifierMixin, BaseEstimator):
-    r"""A perceptron that makes few errors on the sample, by random coordinate descent.
+class RCDPerceptron(SearchingLearner, ClassifierMixin, BaseEstimator):
+    r"""A perceptron with few training errors, by random coordinate descent on the 0/1 loss.
 
     .. math:: \min_{\theta, \alpha}\; \textstyle\sum_i v_i\,
               [\,\mathrm{sign}(\theta^\top x_i - \alpha) \ne y_i\,]
 
-    Finding the minimum is hard; an epoch finds it along one direction, exactly, by sorting
-    the steps at which rows change sides. The error never rises, whatever the rows. More than
-    two classes are decided by one perceptron a class, against the rest, and the largest
-    signed distance from its hyperplane.
+    Finding the minimum is hard; an epoch finds it exactly along one direction, by sorting
+    the steps at which rows change sides. The training error never rises. With more than
+    two classes there is one perceptron per class, against the rest, and the largest
+    signed distance from its hyperplane wins.
 
     Parameters
     ----------
     variant : {"random-bias", "random", "coordinate"}, default="random-bias"
         The directions: the rows of a random rotation of the D features and then the bias by
-        itself ("RCD-bias" in [1]_, and what the papers boost); the rows of a random rotation
-        of features and bias together ("RCD"); or the features and the bias in turn. Rotations
-        are drawn anew after D + 1 epochs.
+        itself ("RCD-bias" in [1]_, used for boosting in the papers); the rows of a random rotation
+        of features and bias together ("RCD"); or the features and the bias in turn. A new rotation
+        is drawn every D + 1 epochs.
     n_epochs : int, default=200
-        How many directions are searched, fewer once nothing is wrong.
+        Number of directions searched; fewer once the training error is zero.
     start : {"zero", "fisher"} or linear classifier, default="zero"
-        The normal vector to start from: zero, Fisher's linear discriminant, or that of a
+        Initial normal vector: zero, Fisher's linear discriminant, or that of a
         classifier with `coef_` and `intercept_`, such as ``LinearSVC()``, which is cloned and
-        fitted for each class against the rest. The bias is then set by a line search of its
-        own, so the error is never above that of the classifier.
+        fitted for each class against the rest. The bias is then set by a separate line
+        search, so the error is never above that of the classifier.
     random_state : int, RandomState or None, default=None
-        What rotations are drawn with.
+        Random seed of the rotations.
 
     Attributes
     ----------
     classes_ : array
         The classes.
     coef_ : array of shape (n_machines, n_features)
-        The normal vectors :math:`\theta` of unit length, one for two classes; zero where the
-        same class is told everywhere.
+        The normal vectors :math:`\theta` of unit length, one for two classes; zero if the
+        same class is predicted everywhere.
     intercept_ : array of shape (n_machines,)
         The biases :math:`-\alpha`.
     error_path_ : array of shape (n_machines, n_epochs + 1)
-        The share of the sample's weight in errors, at the start and after each epoch.
+        The weighted training error, at the start and after each epoch.
     n_iter_ : int
-        The epochs of the perceptron that took most.
+        The largest number of epochs of a perceptron.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 
     Notes
     -----
-    Rotations are of the rows as they are given, shifted to the middle of the range of each
-    feature and divided by half of the largest range: rows in :math:`[-1, 1]^D`, as in the
-    papers, stay as they are, and features of larger range have more say in others. Of equally
-    good intervals the widest is taken, other than the present one if possible (see
-    :func:`~kernsemble.learners.line_search.minimise_error`).
+    Rows are shifted to the middle of the range of each feature and divided by half of the largest
+    range before they are rotated: rows in :math:`[-1, 1]^D`, as in the papers, stay unchanged;
+    otherwise features of larger range have more influence. Of equally
+    good intervals the widest is selected, other than the present one if possible (see
+    :func:`~kernsemble.learners.zero_one_descent.minimise_error`).
 
     References
     ----------
@@ -94,7 +94,7 @@ class RCDPerceptron(ClassifierMixin, BaseEstimator):
 
     def __init__(
         self,
-        variant: Variant = "random-bias",
+        variant: DescentVariant = "random-bias",
         n_epochs: int = 200,
         start: Start | Any = "zero",
         random_state: Any = None,
@@ -105,16 +105,16 @@ class RCDPerceptron(ClassifierMixin, BaseEstimator):
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Descend.
+        """Fit the perceptron, or one per class.
 
         Parameters
         ----------
         X : array-like of shape (n, n_features)
-            Rows.
+            Training rows.
         y : array-like of shape (n,)
             Their classes.
         sample_weight : array-like of shape (n,), optional
-            How often each row counts; zero is absence.
+            Weights of the rows; rows of weight zero are ignored.
 
         Returns
         -------
@@ -125,79 +125,79 @@ class RCDPerceptron(ClassifierMixin, BaseEstimator):
         self.classes_, codes = read_classes(y)
         weight = read_weights(sample_weight, len(rows))
         present = weight > 0.0
-        view = View.of(rows[present])
+        scaled = ScaledRows.from_rows(rows[present])
         rng = check_random_state(self.random_state)
-        return self._descend(view, codes[present], weight[present], rng)
+        return self._descend(scaled, codes[present], weight[present], rng)
 
     def _check_settings(self) -> None:
-        check_choice("variant", self.variant, get_args(Variant))
+        check_choice("variant", self.variant, get_args(DescentVariant))
         check_count("n_epochs", self.n_epochs)
         if not hasattr(self.start, "fit"):
             check_choice("start", self.start, get_args(Start))
 
     def _descend(
-        self, view: "View", codes: IntArray, weight: FloatArray, rng: np.random.RandomState
+        self, rows: "ScaledRows", codes: IntArray, weight: FloatArray, rng: np.random.RandomState
     ) -> Self:
-        """Find the perceptrons of rows that count, and keep them."""
+        """Fit the perceptrons to rows of positive weight, and store them."""
         seeded = np.random.default_rng(rng.randint(2**31))
-        D = view.X.shape[1]
+        D = rows.X.shape[1]
         drawn = draw_directions(self.variant, D, self.n_epochs, seeded)
         directions = np.concatenate([np.eye(1, D + 1, D), drawn])  # the bias comes first
         positive = np.arange(len(self.classes_)) if len(self.classes_) > 2 else np.ones(1)
         sides = np.where(codes == positive[:, np.newaxis], 1.0, -1.0)
         descents = [
-            view.projections.minimise_error(
-                signs, weight, directions, self._first(view, signs, weight)
+            rows.projections.minimise_error(
+                signs, weight, directions, self._initial(rows, signs, weight)
             )
             for signs in sides
         ]
-        hyperplanes = [view.frame.hyperplane(w) for w, _ in descents]
+        hyperplanes = [rows.cube.hyperplane(w) for w, _ in descents]
         self.coef_ = np.array([coef for coef, _ in hyperplanes])
         self.intercept_ = np.array([intercept for _, intercept in hyperplanes])
         self.error_path_ = np.array([errors[1:] for _, errors in descents])
         self.n_iter_ = int(np.count_nonzero(self.error_path_[:, :-1], axis=1).max())
         return self
 
-    def _first(self, view: "View", signs: FloatArray, weight: FloatArray) -> FloatArray:
-        """Return the vector to start from; zero if no rows are opposed."""
+    def _initial(self, rows: "ScaledRows", signs: FloatArray, weight: FloatArray) -> FloatArray:
+        """Return the initial vector; zero if there is one class only."""
         if hasattr(self.start, "fit") and signs.min() < signs.max():
-            machine = clone(self.start).fit(view.X, signs, sample_weight=weight)
-            return view.frame.vector(np.ravel(machine.coef_), np.ravel(machine.intercept_)[0])
+            machine = clone(self.start).fit(rows.X, signs, sample_weight=weight)
+            return rows.cube.vector(np.ravel(machine.coef_), np.ravel(machine.intercept_)[0])
         if self.start == "fisher" and signs.min() < signs.max():
-            return fisher_discriminant(view.inside, signs, weight)
-        return np.zeros(view.X.shape[1] + 1)
+            return fisher_discriminant(rows.scaled, signs, weight)
+        return np.zeros(rows.X.shape[1] + 1)
 
     def decision_function(self, X: ArrayLike) -> FloatArray:
-        """Return the signed distance of each row from the hyperplane, or from each of several."""
+        """Return signed distances from the hyperplane; with several classes, from each of them."""
         check_is_fitted(self)
         rows = validate_data(self, X, reset=False, dtype=np.float64)
         distances: FloatArray = rows @ self.coef_.T + self.intercept_
         return distances if len(self.classes_) > 2 else distances[:, 0]
 
     def predict(self, X: ArrayLike) -> Any:
-        """Return the class of each row; on a hyperplane it is the first of two."""
+        """Return the predicted class of each row; on a hyperplane, the first of two."""
         check_is_fitted(self)
         return self.classes_[self.codes(validate_data(self, X, reset=False, dtype=np.float64))]
 
     def codes(self, X: FloatArray) -> IntArray:
-        """Return the place of the class of each row among `classes_`, without any check."""
+        """Return predictions as indices into `classes_`, without input validation."""
         distances = X @ self.coef_.T + self.intercept_
         if len(self.classes_) > 2:
             return distances.argmax(axis=1)
         return (distances[:, 0] > 0.0).astype(np.intp)
 
     def search(self, cases: Cases, rng: np.random.RandomState) -> "PerceptronSearch":
-        """Return a search of these rows, for boosting."""
+        """Return a hypothesis search on these rows, for boosting."""
         self._check_settings()
         return PerceptronSearch(self, cases, rng)
 
 
 class PerceptronSearch(CodedSearch):
-    """Descends on rows whose cube is known, without the checks of `fit`."""
+    """Fits perceptrons to rows scaled once, without the checks of `fit`."""
 
     def __init__(self, perceptron: RCDPerceptron, cases: Cases, rng: np.random.RandomState) -> None:
         super().__init__(perceptron, cases, rng)
-        self._view = View.of(np.ascontiguousarray(cases.X))
+        self._scaled = ScaledRows.from_rows(np.ascontiguousarray(cases.X))
 
     def _learn(
         self, found: RCDPerceptron, rows: IntArray, codes: IntArray, weight: FloatArray
@@ -205,26 +205,26 @@ class PerceptronSearch(CodedSearch):
         present = weight > 0.0
         if not present.all():
             rows, codes, weight = rows[present], codes[present], weight[present]
-        found._descend(self._view.of_rows(rows), codes, weight, self._rng)
+        found._descend(self._scaled.take(rows), codes, weight, self._rng)
 
 
 def draw_directions(
-    variant: Variant, n_features: int, n_epochs: int, rng: np.random.Generator
+    variant: DescentVariant, n_features: int, n_epochs: int, rng: np.random.Generator
 ) -> FloatArray:
-    """Return the unit vectors that epochs descend along, the bias in the last component.
+    """Return the unit vectors of the line searches, with the bias in the last component.
 
-    The rows of a random rotation are an orthonormal basis that no direction is preferred by:
-    that of Gaussian vectors (up to signs, which lines do not have). No more of the last
-    rotation is drawn than is used.
+    The rows of a random rotation are an orthonormal basis without a preferred direction:
+    that of Gaussian vectors (up to signs, which do not matter for lines). Only the used rows of the
+    last rotation are drawn.
 
     Parameters
     ----------
     variant : {"random-bias", "random", "coordinate"}
         As for `RCDPerceptron`.
     n_features, n_epochs : int
-        How many components less one, and how many vectors.
+        Number of components without the bias, and number of vectors.
     rng : numpy.random.Generator
-        What they are drawn with.
+        Source of random numbers.
 
     Returns
     -------
@@ -255,17 +255,17 @@ def fisher_discriminant(X: FloatArray, signs: FloatArray, weight: FloatArray) ->
     .. math:: \theta = (S + \lambda I)^{-1} (m_+ - m_-), \qquad
               \alpha = \tfrac12 \theta^\top (m_+ + m_-)
 
-    with the weighted means of both classes, the weighted covariance S within them and a
-    millionth of the mean variance for :math:`\lambda`.
+    with the weighted means of both classes, the weighted covariance S within classes and
+    :math:`\lambda` a millionth of the mean variance.
 
     Parameters
     ----------
     X : array of shape (n, D)
         Rows of about unit size.
     signs : array of shape (n,)
-        Their sides, −1 or +1, both of them.
+        Their classes, −1 or +1, both present.
     weight : array of shape (n,)
-        How often each counts, positive.
+        Positive weights of the rows.
 
     Returns
     -------
@@ -277,37 +277,37 @@ def fisher_discriminant(X: FloatArray, signs: FloatArray, weight: FloatArray) ->
     deviation = X - np.where(is_plus[:, np.newaxis], plus, minus)
     S = (deviation.T * (weight / weight.sum())) @ deviation
     ridge = RIDGE * np.trace(S) / D
-    S.flat[:: D + 1] += ridge if ridge > 0.0 else 1.0  # two points: any would do
+    S.flat[:: D + 1] += ridge if ridge > 0.0 else 1.0  # two points: any value works
     theta = np.linalg.solve(S, plus - minus)
     return np.append(theta, -0.5 * theta @ (plus + minus))
 
 
 @dataclass(frozen=True)
-class Frame:
-    """The cube that rows are seen in: the largest range of a feature becomes [−1, 1]."""
+class Cube:
+    """The smallest cube around rows; scaling makes the largest range of a feature [−1, 1]."""
 
     centre: FloatArray
     scale: float
 
     @classmethod
     def around(cls, X: FloatArray) -> Self:
-        """Return the cube around rows; weights and repetitions do not change it."""
+        """Return the cube around rows; it does not depend on weights and repetitions."""
         low, high = X.min(axis=0), X.max(axis=0)
         half_range = 0.5 * high - 0.5 * low
         return cls(low + half_range, float(half_range.max()) or 1.0)
 
-    def inside(self, X: FloatArray) -> FloatArray:
-        """Return rows as they are in the cube."""
+    def scale_rows(self, X: FloatArray) -> FloatArray:
+        """Return rows in the coordinates of the cube."""
         return (X - self.centre) / self.scale
 
     def vector(self, coef: FloatArray, intercept: float) -> FloatArray:
-        """Return the vector in the cube of a hyperplane outside."""
+        """Return a hyperplane as a vector in the coordinates of the cube."""
         return np.append(self.scale * coef, intercept + coef @ self.centre)
 
     def hyperplane(self, w: FloatArray) -> tuple[FloatArray, float]:
-        """Return the unit normal and the bias outside of a vector in the cube.
+        """Return the unit normal and the bias, in original units, of a vector in the cube.
 
-        Where the normal is zero the bias is the largest distance of two points of the cube, as
+        If the normal is zero, the bias is the largest distance of two points of the cube, as
         if the hyperplane were beyond all rows.
         """
         length = np.sqrt(w[:-1] @ w[:-1])
@@ -319,26 +319,26 @@ class Frame:
 
 
 @dataclass(frozen=True, eq=False)
-class View:
-    """Rows, the cube around them, and the rows inside it."""
+class ScaledRows:
+    """Rows, the cube around them, and the rows scaled to it."""
 
     X: FloatArray
-    frame: Frame
-    inside: FloatArray
+    cube: Cube
+    scaled: FloatArray
     projections: Projections
 
     @classmethod
-    def of(cls, X: FloatArray) -> Self:
-        """Return rows in the cube around them."""
-        frame = Frame.around(X)
-        return cls._in(frame, X, frame.inside(X))
+    def from_rows(cls, X: FloatArray) -> Self:
+        """Scale rows to the cube around them."""
+        cube = Cube.around(X)
+        scaled = cube.scale_rows(X)
+        return cls(X, cube, scaled, Projections.from_rows(scaled))
 
-    @classmethod
-    def _in(cls, frame: Frame, X: FloatArray, inside: FloatArray) -> Self:
-        return cls(X, frame, inside, Projections.of(inside))
-
-    def of_rows(self, rows: IntArray) -> Self:
-        """Return some rows, in the cube around all."""
+    def take(self, rows: IntArray) -> Self:
+        """Return some of the rows, scaled to the cube around all."""
         if len(rows) == len(self.X) and (rows == np.arange(len(rows))).all():
             return self
-        return self._in(self.frame, self.X[rows], self.inside[rows])
+        scaled = self.scaled[rows]
+        return replace(
+            self, X=self.X[rows], scaled=scaled, projections=Projections.from_rows(scaled)
+        )

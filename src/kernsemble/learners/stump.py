@@ -1,4 +1,7 @@
-"""The decision stump of least weighted error."""
+"""The decision stump of least weighted error, as a classifier and as a base learner.
+
+The exhaustive search for the best feature and threshold is in `kernsemble.solvers.stump_search`.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -13,21 +16,21 @@ from kernsemble._jit import jit
 from kernsemble._typing import FloatArray, IntArray, Rows
 from kernsemble._validation import read_classes, read_weights
 from kernsemble.hypotheses.thresholds import middles
-from kernsemble.learners.search import Cases, Search
+from kernsemble.learners.hypothesis_search import Cases, HypothesisSearch, SearchingLearner
 from kernsemble.learners.voters import Voters
 from kernsemble.solvers.stumps import SortedColumns, Stump, best_stump, best_stumps
 
 
-class DecisionStump(ClassifierMixin, BaseEstimator):
-    r"""The threshold on one feature that errs least.
+class DecisionStump(SearchingLearner, ClassifierMixin, BaseEstimator):
+    r"""The decision stump, one threshold on one feature, with the least weighted error.
 
     .. math:: \min_{d, a, k, l}\; \textstyle\sum_i U_i\, [h(x_i) \ne y_i],
               \qquad h(x) = l \text{ if } x_d > a \text{ else } k
 
     over all features d, thresholds a halfway between neighbouring values of the sample, and
-    classes k, l; the constants, k = l, among them. The minimum is found by looking at all, in
-    O(n D (K + log n)). Of equally good ones constants come first, then the first feature and its
-    smallest threshold.
+    classes k, l, including the constants, k = l. The minimum is found by exhaustive search, in
+    O(n D (K + log n)). Ties are resolved in favour of constants, then of the first feature and
+    its smallest threshold.
 
     Attributes
     ----------
@@ -38,7 +41,7 @@ class DecisionStump(ClassifierMixin, BaseEstimator):
     threshold_ : float
         The threshold a; −inf for a constant.
     below_, above_
-        The class at or below the threshold, and that above it.
+        The class at or below the threshold, and the class above it.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 
@@ -56,11 +59,11 @@ class DecisionStump(ClassifierMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.poor_score = True  # it says no more than two classes
+        tags.classifier_tags.poor_score = True  # it predicts at most two classes
         return tags
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Find the stump.
+        """Find the best stump.
 
         Parameters
         ----------
@@ -69,7 +72,7 @@ class DecisionStump(ClassifierMixin, BaseEstimator):
         y : array-like of shape (n,)
             Their classes.
         sample_weight : array-like of shape (n,), optional
-            How often each row counts; zero is absence.
+            Weights of the rows; rows of weight zero are ignored.
 
         Returns
         -------
@@ -80,16 +83,16 @@ class DecisionStump(ClassifierMixin, BaseEstimator):
         cases, weight = Cases.present(X, codes, self.classes_, read_weights(sample_weight, len(X)))
         search = StumpSearch(cases)
         stump, _ = search.find(cases.gains(weight))
-        return self._keep(search.voters([stump], self.classes_), 0)
+        return self._store(search.voters([stump], self.classes_), 0)
 
     @classmethod
-    def of(cls, voters: "StumpVoters", place: int) -> Self:
+    def from_voters(cls, voters: "StumpVoters", place: int) -> Self:
         """Return one of several stumps as a fitted classifier."""
-        stump = cls()._keep(voters, place)
+        stump = cls()._store(voters, place)
         stump.classes_, stump.n_features_in_ = voters.classes, voters.n_features
         return stump
 
-    def _keep(self, voters: Any, place: int) -> Self:
+    def _store(self, voters: Any, place: int) -> Self:
         self.feature_ = int(voters.feature[place])
         self.threshold_ = float(voters.threshold[place])
         self.below_ = voters.classes[voters.below[place]]
@@ -97,21 +100,21 @@ class DecisionStump(ClassifierMixin, BaseEstimator):
         return self
 
     def predict(self, X: ArrayLike) -> Any:
-        """Return the class of each row."""
+        """Return the predicted class of each row."""
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=np.float64)
         return np.where(X[:, self.feature_] > self.threshold_, self.above_, self.below_)
 
     def search(self, cases: Cases, rng: np.random.RandomState) -> "StumpSearch":  # noqa: ARG002
-        """Return a search of these rows, for boosting."""
+        """Return a hypothesis search on these rows, for boosting."""
         return StumpSearch(cases)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class StumpVoters(Voters):
-    """Stumps: class `above` where the feature is above the threshold, else class `below`.
+    """Stumps that predict `above` where the feature is above the threshold, else `below`.
 
-    All are arrays with an entry for each stump; classes are codes, places in `classes`.
+    Arrays have one entry per stump; `below` and `above` are codes, indices into `classes`.
     """
 
     feature: IntArray
@@ -132,9 +135,9 @@ class StumpVoters(Voters):
 
     @property
     def estimators(self) -> list[Any]:
-        return [DecisionStump.of(self, place) for place in range(len(self))]
+        return [DecisionStump.from_voters(self, place) for place in range(len(self))]
 
-    def taken(self, places: IntArray) -> Self:
+    def take(self, places: IntArray) -> Self:
         return replace(
             self,
             feature=self.feature[places],
@@ -157,12 +160,12 @@ class StumpVoters(Voters):
         return len(np.unique(arrays[weights != 0.0], axis=0))
 
     def votes(self, X: Rows, weights: FloatArray, n_classes: int) -> FloatArray:
-        """Return the sum of the weights of those who say each class, in O(n T)."""
+        """Return the weighted votes for each class (columns) at each row, in O(n T)."""
         arrays = self.feature, self.threshold, self.below, self.above
         return _stump_votes(np.ascontiguousarray(X), *arrays, weights, n_classes)
 
 
-class StumpSearch(Search):
+class StumpSearch(HypothesisSearch):
     """Finds the best of all middle stumps and constants, on columns sorted once."""
 
     def __init__(self, cases: Cases) -> None:
@@ -170,15 +173,15 @@ class StumpSearch(Search):
 
     def find(self, gains: FloatArray) -> tuple[Stump, IntArray]:
         stump, _ = best_stump(self.columns, gains)
-        return stump, self._said(stump)
+        return stump, self._predicted(stump)
 
     def find_several(self, gains: FloatArray) -> list[tuple[Stump, IntArray]]:
         """Return the best constant and the best stump of each feature."""
         stumps, found = best_stumps(self.columns, gains)
         several = [Stump(*each) for each in stumps[found > -np.inf].tolist()]
-        return [(stump, self._said(stump)) for stump in several]
+        return [(stump, self._predicted(stump)) for stump in several]
 
-    def _said(self, stump: Stump) -> IntArray:
+    def _predicted(self, stump: Stump) -> IntArray:
         codes = np.full(len(self.cases.X), stump.above)
         codes[self.columns.order[stump.feature, : stump.step + 1]] = stump.below
         return codes
@@ -191,7 +194,7 @@ class StumpSearch(Search):
         return StumpVoters(feature, threshold, place[below], place[above], classes, n_features)
 
     def _thresholds(self, feature: IntArray, step: IntArray) -> FloatArray:
-        """Return the middle of the values on both sides of each step; −inf for constants."""
+        """Return the midpoint between the values on both sides of each step; −inf for constants."""
         thresholds, X, order = np.full(len(feature), -np.inf), self.cases.X, self.columns.order
         is_split = step >= 0
         feature, step = feature[is_split], step[is_split]
@@ -213,6 +216,6 @@ def _stump_votes(
     votes = np.zeros((len(X), n_classes))
     for i in range(len(X)):
         for t in range(len(feature)):
-            said = above[t] if X[i, feature[t]] > threshold[t] else below[t]
-            votes[i, said] += weights[t]
+            predicted = above[t] if X[i, feature[t]] > threshold[t] else below[t]
+            votes[i, predicted] += weights[t]
     return votes

@@ -12,7 +12,7 @@ from kernsemble._value import Value
 
 
 class Voters(Value, ABC):
-    """Hypotheses in the order in which they were found; each says a class at every row."""
+    """Hypotheses in the order in which they were found; each predicts a class for every row."""
 
     classes: Any
     n_features: int
@@ -22,7 +22,7 @@ class Voters(Value, ABC):
 
     @abstractmethod
     def codes(self, X: Rows) -> Iterator[IntArray]:
-        """Yield for each hypothesis the codes of the classes that it says."""
+        """Yield the class codes that each hypothesis predicts."""
 
     @property
     @abstractmethod
@@ -30,28 +30,28 @@ class Voters(Value, ABC):
         """The hypotheses as fitted classifiers."""
 
     @abstractmethod
-    def taken(self, places: IntArray) -> Self:
-        """Return some of them."""
+    def take(self, places: IntArray) -> Self:
+        """Return the hypotheses at these indices."""
 
     @abstractmethod
     def followed_by(self, others: Self) -> Self:
-        """Return these and others of their kind, for the same classes."""
+        """Return these hypotheses followed by others of the same type and classes."""
 
     def votes(self, X: Rows, weights: FloatArray, n_classes: int) -> FloatArray:
-        """Return the sum of the weights of those who say each class (columns) at each row."""
+        """Return the weighted votes for each class (columns) at each row."""
         votes = np.zeros((X.shape[0], n_classes))
-        for said, weight in zip(self.codes(X), weights, strict=True):
-            add_vote(votes, said, weight)
+        for predicted, weight in zip(self.codes(X), weights, strict=True):
+            add_vote(votes, predicted, weight)
         return votes
 
     def n_distinct(self, weights: FloatArray) -> int:
-        """Return how many have a weight, each that is known to be another's equal once."""
+        """Return the number of hypotheses with non-zero weight, duplicates once if detectable."""
         return int(np.count_nonzero(weights))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EstimatorVoters(Voters):
-    """Fitted classifiers of scikit-learn's kind, which say some of the `classes`."""
+    """Fitted scikit-learn classifiers, each trained on all or some of the `classes`."""
 
     fitted: Sequence[Any]
     classes: Any
@@ -68,30 +68,29 @@ class EstimatorVoters(Voters):
     def estimators(self) -> list[Any]:
         return list(self.fitted)
 
-    def taken(self, places: IntArray) -> Self:
+    def take(self, places: IntArray) -> Self:
         return replace(self, fitted=[self.fitted[place] for place in places.tolist()])
 
     def followed_by(self, others: Self) -> Self:
         return replace(self, fitted=[*self.fitted, *others.fitted])
 
     def votes(self, X: Rows, weights: FloatArray, n_classes: int) -> FloatArray:
-        heard = np.flatnonzero(weights)
-        return Voters.votes(self.taken(heard), X, weights[heard], n_classes)
+        used = np.flatnonzero(weights)
+        return Voters.votes(self.take(used), X, weights[used], n_classes)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CodedVoters(EstimatorVoters):
-    """Fitted classifiers that tell codes of rows which were checked before."""
+    """Fitted classifiers with a method `codes`, which skips the validation of rows."""
 
     def codes(self, X: Rows) -> Iterator[IntArray]:
         for each in self.fitted:
-            said = each.codes(X)
-            yield said if each.classes_ is self.classes else self._places(each.classes_)[said]
+            predicted = each.codes(X)
+            if each.classes_ is not self.classes:
+                predicted = np.searchsorted(self.classes, each.classes_)[predicted]
+            yield predicted
 
-    def _places(self, classes: Any) -> IntArray:
-        return np.searchsorted(self.classes, classes)
 
-
-def add_vote(votes: FloatArray, said: IntArray, weight: float) -> None:
-    """Add a weight to the class (column) that is said at each row."""
-    votes[np.arange(len(votes)), said] += weight
+def add_vote(votes: FloatArray, predicted: IntArray, weight: float) -> None:
+    """Add a weight to the predicted class (column) of each row, in place."""
+    votes[np.arange(len(votes)), predicted] += weight

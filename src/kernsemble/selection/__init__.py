@@ -1,15 +1,15 @@
-"""Which columns tell y: evolution in parallel universes, and what it is compared with."""
+"""Variable selection: parallel evolution, and exhaustive, stepwise and bagged stepwise search."""
 
-from kernsemble.selection.comparison import (
+from kernsemble.selection.displays import ImportanceOrderDisplay, UniversesDisplay
+from kernsemble.selection.importance_gap import largest_gap
+from kernsemble.selection.selector import NoiseGapWarning, ParallelEvolutionSelector
+from kernsemble.selection.subset_search import (
     AllSubsets,
     Steps,
     bagged_stepwise_search,
     exhaustive_search,
     stepwise_search,
 )
-from kernsemble.selection.displays import ImportanceOrderDisplay, UniversesDisplay
-from kernsemble.selection.selector import NoiseGapWarning, ParallelEvolutionSelector
-from kernsemble.selection.votes import largest_gap
 
 __all__ = [
     "AllSubsets",

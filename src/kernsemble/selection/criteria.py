@@ -1,6 +1,6 @@
-r"""What a subset of columns is judged by: the smaller, the better.
+r"""Criteria for subsets of variables, such as AIC: the smaller, the better.
 
-A criterion is asked for by name, or is a function. Bound to rows it is a `Scoring`, which tells the
+A criterion is given by name, or as a function. Bound to data it is a `Scoring`, which computes the
 scores of many subsets at once.
 """
 
@@ -26,24 +26,24 @@ Criterion = str | Callable[..., float]
 
 
 class Scoring(ABC):
-    """A criterion bound to rows."""
+    """A criterion bound to data."""
 
-    is_compiled = True  # so that threads help
+    is_compiled = True  # releases the GIL, so that threads run in parallel
 
     @property
     @abstractmethod
     def n_columns(self) -> int:
-        """How many columns there are to choose from."""
+        """The number of candidate variables."""
 
     @abstractmethod
     def scores(self, subsets: BoolArray, start: FloatArray) -> FloatArray:
         """Return the score of every subset, infinity for those that cannot be fitted.
 
-        `start` is what an earlier call left for the next one, changed in place.
+        `start` holds the initial values of the optimiser, and is updated in place.
         """
 
     def start(self) -> FloatArray:
-        """Return what the first call of `scores` begins from."""
+        """Return the initial values for the first call of `scores`."""
         return np.empty(0)
 
 
@@ -54,7 +54,7 @@ class LinearScoring(Scoring):
     .. math:: n \ln\frac{\mathrm{RSS}}{n} + \gamma k, \quad \gamma = 2 \text{ or } \ln n, \qquad
               \frac{n\,\mathrm{RSS}}{(n - k - 1)^2}
 
-    Subsets that leave no degree of freedom, k > n − 2, are infinitely bad.
+    Subsets that leave no degree of freedom, k > n − 2, have the score infinity.
     """
 
     kind: str
@@ -81,7 +81,7 @@ class LinearScoring(Scoring):
 class LikelihoodScoring(Scoring):
     r"""AIC or BIC of a logistic, Poisson or Cox model, :math:`-2 \ell + \gamma k`.
 
-    :math:`\gamma` is 2 or :math:`\ln n`, n being the number of rows, or of events in a Cox model.
+    :math:`\gamma` is 2 or :math:`\ln n`, with n the number of rows, or of events in a Cox model.
     """
 
     kind: str
@@ -96,8 +96,8 @@ class LikelihoodScoring(Scoring):
 
     def scores(self, subsets: BoolArray, start: FloatArray) -> FloatArray:
         model, k = self.likelihood, subsets.sum(axis=1)
-        counted = model.weight * model.y if model.family is Family.COX else model.weight
-        n = float(counted.sum())
+        weight = model.weight * model.y if model.family is Family.COX else model.weight
+        n = float(weight.sum())
         scores = np.full(len(subsets), np.inf)
         fits = k <= n - 2.0
         largest = model.largest(subsets[fits], start)
@@ -107,12 +107,12 @@ class LikelihoodScoring(Scoring):
 
 @dataclass(frozen=True, eq=False)
 class CallableScoring(Scoring):
-    """Any function of the chosen columns and y.
+    """Any function of the selected columns and y.
 
-    The empty subset is not asked about: it counts as infinitely bad, as does what is not a number.
+    The empty subset is not evaluated: its score is infinity. NaN is replaced by infinity, too.
     """
 
-    judge: Callable[..., float]
+    function: Callable[..., float]
     X: FloatArray
     y: Array
     weight: FloatArray | None
@@ -125,14 +125,14 @@ class CallableScoring(Scoring):
     def scores(self, subsets: BoolArray, start: FloatArray) -> FloatArray:  # noqa: ARG002
         named = {} if self.weight is None else {"sample_weight": self.weight}
         found = [
-            float(self.judge(self.X[:, subset], self.y, **named)) if subset.any() else np.inf
+            float(self.function(self.X[:, subset], self.y, **named)) if subset.any() else np.inf
             for subset in subsets
         ]
         return np.nan_to_num(np.array(found, dtype=np.float64), nan=np.inf, posinf=np.inf)
 
 
-class Remembered:
-    """Scores of subsets, each computed once."""
+class ScoreCache:
+    """A cache of scores, so that each subset is scored once."""
 
     def __init__(self, scoring: Scoring) -> None:
         self._memory, self._start = Memory(scoring.n_columns), scoring.start()
@@ -141,7 +141,7 @@ class Remembered:
         return len(self._memory)
 
     def scores(self, scoring: Scoring, subsets: BoolArray) -> FloatArray:
-        """Return the score of every subset; those of new ones are computed and kept."""
+        """Return the score of every subset; those of new subsets are computed and stored."""
         places, new = self._memory.places(subsets)
         if len(new):
             found = scoring.scores(subsets[new], self._start)
@@ -150,29 +150,39 @@ class Remembered:
 
 
 def check_criterion(criterion: Any) -> None:
-    """Demand one of the names, or a function."""
+    """Raise an error unless `criterion` is one of the names, or a function."""
     if not callable(criterion) and criterion not in NAMES:
         raise ValueError(
             f"criterion = {criterion!r}: give one of {', '.join(map(repr, NAMES))}, or a function "
-            "of the chosen columns and y whose smallest value is best"
+            "of the selected columns and y to be minimised"
         )
 
 
 def is_survival(criterion: Criterion) -> bool:
-    """Whether y is a time and whether the event was seen then."""
+    """Return whether y is a survival time and an event indicator."""
     return isinstance(criterion, str) and criterion.startswith("cox")
+
+
+def response_checks(criterion: Criterion) -> dict[str, Any]:
+    """Return the checks of y, as arguments of scikit-learn's `validate_data` or `check_X_y`."""
+    is_numeric = isinstance(criterion, str) and not criterion.startswith("logistic")
+    return {"y_numeric": is_numeric, "multi_output": callable(criterion)}
 
 
 def bind_criterion(
     criterion: Criterion, X: FloatArray, y: Array, weight: FloatArray | None = None
 ) -> Scoring:
-    """Bind a criterion to rows of finite numbers, which all count; weights mean repetition."""
+    """Bind a criterion to rows of finite numbers; rows of weight zero are ignored."""
     check_criterion(criterion)
+    if weight is not None:
+        present = weight > 0.0
+        X, y, weight = X[present], y[present], weight[present]
+    X = np.ascontiguousarray(X)  # rounding must not depend on the memory layout
     if not isinstance(criterion, str):
         return CallableScoring(criterion, X, y, weight)
     counts = np.ones(len(X)) if weight is None else weight
     if criterion in LINEAR:
-        _refuse_too_many(X.shape[1])
+        _check_memory(X.shape[1])
         return LinearScoring(criterion, Moments.of(X, np.asarray(y, dtype=np.float64), counts))
     name, kind = criterion.split("-")
     family = FAMILIES[name]
@@ -184,10 +194,10 @@ def bind_criterion(
 
 
 def read_survival(y: Any) -> tuple[FloatArray, FloatArray]:
-    """Return times, and 1.0 where the event was seen then, 0.0 where the row was only censored.
+    """Return survival times and event indicators, 1.0 for an event and 0.0 if censored.
 
-    They come as two columns, time and event, or as a structured array of a boolean field and a
-    field of numbers, as scikit-survival has them.
+    `y` has two columns, time and event, or is a structured array with a boolean and a numeric
+    field, as in scikit-survival.
     """
     table = np.asarray(y)
     if table.dtype.names is not None and len(table.dtype.names) == 2:
@@ -195,25 +205,32 @@ def read_survival(y: Any) -> tuple[FloatArray, FloatArray]:
         table = np.column_stack([table[name].astype(np.float64) for name in fields])
     if table.ndim != 2 or table.shape[1] != 2:
         raise ValueError(
-            f"y has shape {table.shape}: for criterion='cox-aic' give two columns, the time of "
-            "each row and whether the event was seen then (1) or not (0)"
+            f"y has shape {table.shape}: for criterion='cox-aic' give two columns, the survival "
+            "time and the event indicator, 1 for an event and 0 if censored"
         )
     time, event = table.astype(np.float64).T
     if not np.isfinite(time).all():
-        raise ValueError("y holds times that are not finite: leave these rows out")
+        raise ValueError("y contains survival times that are not finite: leave these rows out")
     if not np.isin(event, (0.0, 1.0)).all():
-        raise ValueError("y: the second column says whether the event was seen; give 0 and 1 only")
+        raise ValueError(
+            f"y: the second column, the event indicator, contains {_first_other(event):g}; give 0 "
+            "and 1 only"
+        )
     if not event.any():
-        raise ValueError("y: no event was seen, so no column can be told from another")
+        raise ValueError("y: all rows are censored; give at least one event")
     return time, event
+
+
+def _first_other(event: FloatArray) -> float:
+    return float(event[~np.isin(event, (0.0, 1.0))][0])
 
 
 def _read_two_classes(y: Any) -> FloatArray:
     classes, codes = read_classes(y)
     if len(classes) != 2:
         raise ValueError(
-            f"y holds {len(classes)} classes: criterion='logistic-aic' needs two; for more give a "
-            "function, for example one that cross-validates a classifier"
+            f"y has {len(classes)} classes, but criterion='logistic-aic' needs two: for more, give "
+            "a function, for example one that cross-validates a classifier"
         )
     return codes.astype(np.float64)
 
@@ -222,18 +239,18 @@ def _read_counts(y: Any) -> FloatArray:
     counts = np.asarray(y, dtype=np.float64)
     if counts.min() < 0.0 or counts.max() == 0.0:
         raise ValueError(
-            f"y lies between {counts.min():g} and {counts.max():g}: criterion='poisson-aic' needs "
-            "counts, none of them negative and one at least positive"
+            f"y is between {counts.min():g} and {counts.max():g}, but criterion='poisson-aic' "
+            "needs counts: give no negative and at least one positive number"
         )
     return counts
 
 
-def _refuse_too_many(n_columns: int) -> None:
+def _check_memory(n_columns: int) -> None:
     needed = 2.0 * 8.0 * (n_columns + 1.0) ** 2
     if needed > physical_memory():
         raise GramTooLargeError(
             f"X has {n_columns} columns, whose inner products need {needed / 2**30:.1f} GiB, more "
-            "than this machine has: leave out columns that tell little one by one first, with "
+            "than this machine has: first drop columns with little marginal effect, for example by "
             "scikit-learn's SelectKBest"
         )
 

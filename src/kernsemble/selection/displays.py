@@ -1,4 +1,4 @@
-"""Pictures of what universes agree on; matplotlib is imported when one is drawn."""
+"""Plots of variable importances and of universes; Matplotlib is imported when one is drawn."""
 
 from collections.abc import Sequence
 from typing import Any, Self
@@ -8,27 +8,27 @@ from sklearn.utils.validation import check_is_fitted
 
 from kernsemble._axes import one_axes
 from kernsemble._typing import BoolArray, FloatArray
-from kernsemble.selection.votes import by_importance, largest_gap
+from kernsemble.selection.importance_gap import by_importance, largest_gap
 
 SELECTED, OTHER = "#2166ac", "#999999"
 
 
 class ImportanceOrderDisplay:
-    """The order plot: importances from the largest to the smallest, and the gap between them.
+    """The order plot: importances in descending order, and the largest gap between them.
 
     Parameters
     ----------
     importances : array of shape (p,)
-        The share of universes that hold each column.
+        The fraction of universes that select each variable.
     names : sequence of str
-        The names of the columns.
+        The names of the variables.
     support : boolean array of shape (p,)
-        Which columns are selected.
+        Mask of the selected variables.
 
     Attributes
     ----------
     ax_, figure_
-        Where `plot` has drawn.
+        The axes and the figure.
 
     Examples
     --------
@@ -45,20 +45,20 @@ class ImportanceOrderDisplay:
 
     @classmethod
     def from_estimator(cls, selector: Any, *, n_columns: int = 30, ax: Any = None) -> Self:
-        """Draw the importances of a fitted selector, those of the `n_columns` most important."""
+        """Draw the `n_columns` largest importances of a fitted selector."""
         check_is_fitted(selector)
         display = cls(selector.importances_, _names(selector), selector.support_)
         return display.plot(n_columns=n_columns, ax=ax)
 
     def plot(self, *, n_columns: int = 30, ax: Any = None) -> Self:
-        """Draw, on the given axes or on new ones."""
+        """Draw on the given axes, or on new ones."""
         self.ax_ = one_axes(ax)
         self.figure_ = self.ax_.figure
         order = by_importance(self.importances)[:n_columns]
-        places, falling = np.arange(len(order)), self.importances[order]
+        places, descending = np.arange(len(order)), self.importances[order]
         colours = np.where(self.support[order], SELECTED, OTHER)
-        self.ax_.vlines(places, 0.0, falling, colors=colours)
-        self.ax_.scatter(places, falling, c=colours, zorder=3)
+        self.ax_.vlines(places, 0.0, descending, colors=colours)
+        self.ax_.scatter(places, descending, c=colours, zorder=3)
         n_above = largest_gap(self.importances).n_above
         if 0 < n_above < len(order):
             self.ax_.axvline(n_above - 0.5, color="black", linestyle=":", linewidth=1.0)
@@ -68,21 +68,21 @@ class ImportanceOrderDisplay:
 
 
 class UniversesDisplay:
-    """The bubble plot: one column of bubbles a universe, of the columns its best subset holds.
+    """The bubble plot: for each universe, a bubble at each variable of its best subset.
 
     Parameters
     ----------
     subsets : boolean array of shape (B, p)
         The best subset of each universe.
     names : sequence of str
-        The names of the columns.
+        The names of the variables.
     support : boolean array of shape (p,)
-        Which columns are selected.
+        Mask of the selected variables.
 
     Attributes
     ----------
     ax_, figure_
-        Where `plot` has drawn.
+        The axes and the figure.
 
     Examples
     --------
@@ -98,13 +98,13 @@ class UniversesDisplay:
 
     @classmethod
     def from_estimator(cls, selector: Any, *, n_columns: int = 30, ax: Any = None) -> Self:
-        """Draw the universes of a fitted selector, with its `n_columns` most important columns."""
+        """Draw the universes of a fitted selector, for its `n_columns` most important variables."""
         check_is_fitted(selector)
         display = cls(selector.subsets_, _names(selector), selector.support_)
         return display.plot(n_columns=n_columns, ax=ax)
 
     def plot(self, *, n_columns: int = 30, ax: Any = None) -> Self:
-        """Draw, on the given axes or on new ones."""
+        """Draw on the given axes, or on new ones."""
         self.ax_ = one_axes(ax)
         self.figure_ = self.ax_.figure
         shown = np.sort(by_importance(self.subsets.mean(axis=0))[:n_columns])

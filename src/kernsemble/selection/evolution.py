@@ -1,4 +1,4 @@
-"""Many universes side by side, and when they have evolved long enough."""
+"""Evolution of many universes in parallel, until their mean entropy has fallen far enough."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -8,87 +8,88 @@ from joblib import Parallel, delayed
 
 from kernsemble._typing import BoolArray, FloatArray
 from kernsemble.selection.criteria import Scoring
-from kernsemble.selection.universe import Moment, Nature, Universe, evolve
+from kernsemble.selection.universe import EvolutionSettings, Generation, Universe, evolve
 
-AT_ONCE = 4  # generations between two looks at all universes
+GENERATIONS_PER_CHECK = 4  # number of generations between two computations of the mean entropy
 
 
 class Evolution(NamedTuple):
-    """What happened in all universes, from the first generation (0) to the last that counts.
+    """The history of all universes, from generation 0 to the last.
 
     Attributes
     ----------
     best : boolean array of shape (n_generations + 1, n_universes, p)
         The best subset of each universe in each generation.
     scores : array of shape (n_generations + 1, n_universes)
-        Their scores.
+        Their criterion.
     entropies : array of shape (n_generations + 1,)
-        How undecided survivors are, in bits a column; the mean of all universes.
+        Mean entropy of the inclusion of a variable among survivors, in bits, over all universes.
     n_evaluated : int
-        How many subsets were scored, each once in its universe.
-    has_settled : bool
-        Whether the entropy fell below what was asked for.
+        Number of subsets scored, each once per universe.
+    has_converged : bool
+        Whether the entropy fell below its limit.
     """
 
     best: BoolArray
     scores: FloatArray
     entropies: FloatArray
     n_evaluated: int
-    has_settled: bool
+    has_converged: bool
 
     @property
     def importances(self) -> FloatArray:
-        """The share of universes whose best subset holds a column, for each generation."""
+        """The fraction of universes whose best subset contains a variable, for each generation."""
         return self.best.mean(axis=1)
 
 
 def evolve_universes(
     scoring: Scoring,
-    nature: Nature,
+    settings: EvolutionSettings,
     seeds: list[np.random.SeedSequence],
     n_generations: int,
     entropy_share: float,
     n_jobs: int | None,
-    tell: Callable[[int], None],
+    on_generation: Callable[[int], None],
 ) -> Evolution:
-    """Let one universe evolve from each seed, for `n_generations` or until all have settled.
+    """Evolve one universe per seed, for at most `n_generations` or until convergence.
 
-    They have settled in the first generation in which their mean entropy is at most
-    `entropy_share` of that of the first. Universes go on by a few generations at a time, so some
-    evolve further than that, which is not told: what is returned depends neither on `n_jobs` nor
-    on how many generations are done at once. After each of them `tell` is called.
+    Convergence is the first generation whose mean entropy is at most `entropy_share` times that of
+    the first. Universes advance by a few generations at a time; those after convergence are
+    dropped, so the result depends neither on `n_jobs` nor on that number. `on_generation` is called
+    after each generation.
     """
     with Parallel(
         n_jobs=n_jobs, prefer="threads" if scoring.is_compiled else None, max_nbytes=None
     ) as parallel:
-        universes = parallel(delayed(Universe)(scoring, nature, seed) for seed in seeds)
-        told = [[universe.moment()] for universe in universes]
-        tell(0)
-        settled = _settled(told, entropy_share)
-        while settled is None and (n_done := len(told[0]) - 1) < n_generations:
-            n_more = min(AT_ONCE, n_generations - n_done)
+        universes = parallel(delayed(Universe)(scoring, settings, seed) for seed in seeds)
+        history = [[universe.generation()] for universe in universes]
+        on_generation(0)
+        last = _first_converged(history, entropy_share)
+        while last is None and (n_done := len(history[0]) - 1) < n_generations:
+            n_more = min(GENERATIONS_PER_CHECK, n_generations - n_done)
             later = parallel(delayed(evolve)(each, scoring, n_more) for each in universes)
             universes = [universe for universe, _ in later]
-            told = [before + after for before, (_, after) in zip(told, later, strict=True)]
+            history = [past + new for past, (_, new) in zip(history, later, strict=True)]
             for generation in range(n_done + 1, n_done + 1 + n_more):
-                tell(generation)
-            settled = _settled(told, entropy_share)
-    counted = [each if settled is None else each[: settled + 1] for each in told]
+                on_generation(generation)
+            last = _first_converged(history, entropy_share)
+    kept = [each if last is None else each[: last + 1] for each in history]
     return Evolution(
-        np.stack([[moment.best for moment in each] for each in counted], axis=1),
-        np.stack([[moment.score for moment in each] for each in counted], axis=1),
-        _entropies(counted),
+        np.stack([[generation.best for generation in each] for each in kept], axis=1),
+        np.stack([[generation.score for generation in each] for each in kept], axis=1),
+        _entropies(kept),
         sum(universe.n_evaluated for universe in universes),
-        settled is not None,
+        last is not None,
     )
 
 
-def _entropies(told: list[list[Moment]]) -> FloatArray:
-    return np.mean([[moment.entropy for moment in each] for each in told], axis=0)
+def _entropies(history: list[list[Generation]]) -> FloatArray:
+    """Return the mean entropy over universes, for each generation."""
+    return np.mean([[generation.entropy for generation in each] for each in history], axis=0)
 
 
-def _settled(told: list[list[Moment]], entropy_share: float) -> int | None:
-    """Return the first generation in which the universes have settled, None if there is none."""
-    entropies = _entropies(told)
-    settled = np.flatnonzero(entropies <= entropy_share * entropies[0])
-    return int(settled[0]) if len(settled) else None
+def _first_converged(history: list[list[Generation]], entropy_share: float) -> int | None:
+    """Return the first generation of low entropy, None if there is none yet."""
+    entropies = _entropies(history)
+    converged = np.flatnonzero(entropies <= entropy_share * entropies[0])
+    return int(converged[0]) if len(converged) else None

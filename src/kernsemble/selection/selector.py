@@ -1,4 +1,4 @@
-"""Variable selection by evolution in parallel universes."""
+"""Variable selection by parallel evolution."""
 
 import warnings
 from numbers import Real
@@ -21,74 +21,76 @@ from kernsemble.selection.criteria import (
     bind_criterion,
     check_criterion,
     is_survival,
+    response_checks,
 )
 from kernsemble.selection.evolution import Evolution, evolve_universes
-from kernsemble.selection.universe import Nature
-from kernsemble.selection.votes import Gap, largest_gap, most_important, noise_of_gap
+from kernsemble.selection.importance_gap import Gap, largest_gap, most_important, noise_of_gap
+from kernsemble.selection.universe import EvolutionSettings
 
 Select = Literal["gap"] | float | tuple[Literal["top"], int]
 
 
 class NoiseGapWarning(UserWarning):
-    """The largest gap between importances is no larger than chance makes gaps."""
+    """The largest gap between importances may be due to chance."""
 
 
 class ParallelEvolutionSelector(SelectorMixin, CallbackSupportMixin, BaseEstimator):  # type: ignore[misc,valid-type]
-    r"""Selects the columns that short evolutions in parallel universes agree on.
+    r"""Selects variables by parallel evolution: those that many short evolutionary searches share.
 
     .. math:: r_j = \frac{1}{B} \sum_{b=1}^B [\,j \in S_b\,]
 
-    In each of B universes an evolutionary search looks for the subset of columns with the least
-    criterion, AIC say, for a few generations only; :math:`S_b` is the best one then. AIC cannot
-    tell subsets with all true columns from each other, and its minimum holds spurious ones; but
-    it tells all of them from subsets where a true column is missing. So after a short evolution
-    true columns are what universes have in common, and each has spurious ones of its own [1]_.
-    Columns above the largest gap between importances :math:`r_j` are selected.
+    In each of B universes an evolutionary search minimises a criterion, such as AIC, over subsets
+    of variables, for a few generations only; :math:`S_b` is its best subset. AIC hardly
+    discriminates between subsets that contain all true variables, and its minimum includes
+    spurious ones; but it discriminates well against subsets without a true variable. So after a
+    short evolution the true variables are common to all universes, and the spurious ones differ
+    [1]_. Variables above the largest gap between importances :math:`r_j` are selected.
 
-    Evolution ends by itself: survivors of a universe become alike, and in the first generation
-    in which their entropy (in bits a column, mean of all universes) is at most `entropy_share`
-    of that of the first, all universes vote.
+    The stopping time is automatic: the survivors of a universe become similar, and evolution ends
+    in the first generation in which their entropy (in bits per variable, averaged over universes)
+    is at most `entropy_share` times that of the first.
 
-    A linear criterion of a subset of k columns costs O(k³) from inner products, which cost
-    O(n p²) once; those of likelihoods cost O(n k²) a step of Newton's method. No subset is scored
+    A linear criterion of a subset of k variables costs O(k³) from inner products, which cost
+    O(n p²) once; a likelihood costs O(n k²) per step of Newton's method. No subset is scored
     twice in a universe.
 
     Parameters
     ----------
     criterion : str or callable, default="aic"
-        What is minimised. Of least squares: "aic", "bic" or "gcv". Of other models:
-        "logistic-aic", "poisson-aic", "cox-aic" (ties by Breslow's rule), and "-bic" of each. Or
-        a function of the chosen columns and y (and `sample_weight`, where `fit` got one), which
-        is never asked of no columns.
+        The criterion to minimise. For least squares: "aic", "bic" or "gcv". For other models:
+        "logistic-aic", "poisson-aic", "cox-aic" (ties by Breslow's rule), and the same with
+        "-bic". Or a function of the selected columns and y (and of `sample_weight`, if given to
+        `fit`), which is never called without columns.
     n_universes : int, default=25
-        How many universes vote.
+        Number of universes B.
     n_generations : int or "auto", default="auto"
-        How long each evolves; "auto": until the entropy has fallen, or four times `population`.
+        Number of generations; "auto": until the entropy has fallen, at most four times
+        `population`.
     population : int or "auto", default="auto"
-        How many subsets live at a time in a universe; "auto": :math:`8 \sqrt p`.
+        Population size of a universe; "auto": :math:`8 \sqrt p`.
     initial_size : float or "auto", default="auto"
-        How many columns subsets of the first generation have in the mean; "auto": p / 5, but no
-        more than n / 6, and no less than 1.
+        Mean number of variables in the subsets of the first generation; "auto": p / 5, but at most
+        n / 6, and at least 1.
     mutation : float or "auto", default="auto"
-        The chance that a column of a child is changed; "auto": 1 / (10 p).
+        Mutation probability of a variable of a child; "auto": 1 / (10 p).
     entropy_share : float, default=0.65
-        At which share of its first value the entropy ends an evolution of "auto" length.
+        Fraction of the initial entropy at which evolution ends if `n_generations` is "auto".
     select : "gap", float or ("top", int), default="gap"
-        Which columns to select: those above the largest gap; those with at least that importance;
-        or so many of the most important.
+        Selection rule: variables above the largest gap; variables with at least this importance;
+        or this number of the most important ones.
     random_state : int, RandomState or None, default=None
-        What the universes are seeded with.
+        Random seed of the universes.
     n_jobs : int or None, default=None
-        How many universes evolve at a time, by joblib; the result is the same for any number.
+        Number of universes in parallel, by joblib; the result does not depend on it.
 
     Attributes
     ----------
     importances_ : array of shape (p,)
-        The share :math:`r_j` of universes that hold each column.
+        The feature importances: the fraction :math:`r_j` of universes that select each variable.
     ranking_ : array of shape (p,)
-        The rank of each column, 1 for the most important; equal ones share the best.
+        The rank of each variable, 1 for the most important; ties share the best rank.
     support_ : boolean array of shape (p,)
-        Which columns are selected.
+        Mask of the selected variables.
     gap_ : float
         The width of the largest gap between importances.
     subsets_ : boolean array of shape (B, p)
@@ -96,20 +98,21 @@ class ParallelEvolutionSelector(SelectorMixin, CallbackSupportMixin, BaseEstimat
     scores_ : array of shape (B,)
         Their criterion.
     n_generations_ : int
-        How many generations T the universes evolved for.
+        The number of generations T.
     entropies_ : array of shape (T + 1,)
         The mean entropy of survivors after each generation.
     history_ : array of shape (T + 1, p)
         The importances after each generation.
     n_evaluated_ : int
-        How many subsets were scored.
+        The number of subsets scored.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 
     Warns
     -----
     NoiseGapWarning
-        If columns are selected by a gap below :math:`0.8225 / \sqrt B`, which chance may make.
+        If variables are selected by a gap below :math:`0.8225 / \sqrt B`, which may be due to
+        chance.
 
     References
     ----------
@@ -160,17 +163,17 @@ class ParallelEvolutionSelector(SelectorMixin, CallbackSupportMixin, BaseEstimat
 
     @with_callbacks
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Let universes evolve, and take their vote.
+        """Evolve the universes, and select variables by their importances.
 
         Parameters
         ----------
         X : array-like or DataFrame of shape (n, p)
             Rows of numbers.
         y : array-like of shape (n,) or (n, 2)
-            What is to be told from them: numbers, two classes, counts, or, for a Cox model, times
-            and whether the event was seen then (two columns, or scikit-survival's arrays).
+            The response: numbers, two classes, counts, or, for a Cox model, survival times and
+            event indicators (two columns, or scikit-survival's arrays).
         sample_weight : array-like of shape (n,), optional
-            How often each row counts; zero is absence.
+            Weights of the rows; rows of weight zero are ignored.
 
         Returns
         -------
@@ -178,26 +181,25 @@ class ParallelEvolutionSelector(SelectorMixin, CallbackSupportMixin, BaseEstimat
         """
         self._check_settings()
         rows, response = self._read(X, y)
-        weight = read_weights(sample_weight, len(rows))
-        present = weight > 0.0
-        counted = None if sample_weight is None else weight[present]
-        scoring = bind_criterion(self.criterion, rows[present], response[present], counted)
-        nature = self._nature(float(weight.sum()), scoring.n_columns)
+        weight = None if sample_weight is None else read_weights(sample_weight, len(rows))
+        scoring = bind_criterion(self.criterion, rows, response, weight)
+        n = len(rows) if weight is None else float(weight.sum())
+        settings = self._evolution_settings(n, scoring.n_columns)
         rng = check_random_state(self.random_state)
         seeds = np.random.SeedSequence(int(rng.randint(2**31))).spawn(self.n_universes)
         is_automatic = self.n_generations == "auto"
-        longest = 4 * nature.population if is_automatic else int(self.n_generations)
+        longest = 4 * settings.population if is_automatic else int(self.n_generations)
         with Task.of_fit(self, longest + 1, X, y, sample_weight) as task:
             evolution = evolve_universes(
                 scoring,
-                nature,
+                settings,
                 seeds,
                 longest,
                 self.entropy_share if is_automatic else -1.0,
                 self.n_jobs,
                 lambda generation: task.note("generation", generation),
             )
-        if is_automatic and not evolution.has_settled:
+        if is_automatic and not evolution.has_converged:
             warnings.warn(
                 f"entropy_share = {self.entropy_share!r} was not reached in {longest} generations: "
                 "raise it, or lower mutation",
@@ -226,8 +228,8 @@ class ParallelEvolutionSelector(SelectorMixin, CallbackSupportMixin, BaseEstimat
             check_share("select", select)
         elif select != "gap":
             raise ValueError(
-                f"select = {select!r}: give 'gap', the least importance, such as 0.5, or "
-                "('top', number of columns)"
+                f"select = {select!r}: give 'gap', a minimum importance such as 0.5, or "
+                "('top', number of variables)"
             )
 
     def _read(self, X: ArrayLike, y: ArrayLike) -> tuple[FloatArray, Array]:
@@ -236,26 +238,18 @@ class ParallelEvolutionSelector(SelectorMixin, CallbackSupportMixin, BaseEstimat
             response = np.asarray(y)
             check_consistent_length(rows, response)
             return rows, response
-        is_numeric = isinstance(self.criterion, str) and not self.criterion.startswith("logistic")
-        return validate_data(
-            self,
-            X,
-            y,
-            dtype=np.float64,
-            ensure_min_samples=2,
-            y_numeric=is_numeric,
-            multi_output=callable(self.criterion),
-        )
+        checks = response_checks(self.criterion)
+        return validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2, **checks)
 
-    def _nature(self, n: float, p: int) -> Nature:
-        """Return the laws of the universes, for n rows and p columns."""
+    def _evolution_settings(self, n: float, p: int) -> EvolutionSettings:
+        """Return the settings of the universes, for n rows and p variables."""
         population: Any = self.population
         if population == "auto":
             population = 2 * int(np.ceil(4.0 * np.sqrt(p)))
         size: Any = self.initial_size
         density = max(min(p / 5, n / 6), 1.0) / p if size == "auto" else size / p
         mutation: Any = 0.1 / p if self.mutation == "auto" else self.mutation
-        return Nature(int(population), min(density, 0.5), float(mutation))
+        return EvolutionSettings(int(population), min(density, 0.5), float(mutation))
 
     def _store(self, evolution: Evolution) -> None:
         self.history_, self.entropies_ = evolution.importances, evolution.entropies
@@ -278,8 +272,8 @@ class ParallelEvolutionSelector(SelectorMixin, CallbackSupportMixin, BaseEstimat
         if gap.width < noise:
             warnings.warn(
                 f"select = 'gap': the largest gap between importances, {gap.width:.2g}, is below "
-                f"{noise:.2g}, which chance may make with {self.n_universes} universes: raise "
-                "n_universes, or select by ('top', k)",
+                f"{noise:.2g} and may be due to chance with {self.n_universes} universes: raise "
+                "n_universes, or use select=('top', k)",
                 NoiseGapWarning,
                 stacklevel=5,
             )

@@ -13,12 +13,12 @@ from sklearn.svm import SVC
 
 from kernsemble.boosting import AdaBoostClassifier
 from kernsemble.detection import LagoClassifier, average_precision, hit_curve
-from kernsemble.detection.neighbours import Shape
+from kernsemble.detection.neighbours import KernelShape
 from kernsemble.experiments.methods.measures import Method, Values, compile_by_fitting, timed
 from kernsemble.experiments.problems import Problem
 from kernsemble.svm import InfiniteEnsembleClassifierCV
 
-SHAPES: tuple[Shape, Shape] = ("spherical", "elliptical")
+SHAPES: tuple[KernelShape, KernelShape] = ("spherical", "elliptical")
 MANY = 50_000  # rows: from so many on rivals get less of them
 SVC_ROWS, FEW_TREES, TREES = 5_000, 50, 200
 HITS_AT = np.arange(0.0, 3.01, 0.25)  # times the number of rare rows

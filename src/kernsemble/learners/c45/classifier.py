@@ -1,4 +1,4 @@
-"""Quinlan's C4.5 as a classifier of scikit-learn's kind."""
+"""Quinlan's C4.5 as a scikit-learn classifier."""
 
 from collections.abc import Sequence
 from typing import Any, Self
@@ -13,14 +13,14 @@ from kernsemble._typing import FloatArray, IntArray
 from kernsemble._validation import read_classes, read_weights
 from kernsemble.learners.c45.growth import grow
 from kernsemble.learners.c45.pruning import prune
-from kernsemble.learners.c45.rows import SortedRows
+from kernsemble.learners.c45.sorted_rows import SortedRows
 from kernsemble.learners.c45.tree import Tree
-from kernsemble.learners.search import Cases, CodedSearch
+from kernsemble.learners.hypothesis_search import Cases, CodedSearch, SearchingLearner
 
 ACCEPTED: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": "allow-nan"}
 
 
-class C45Tree(ClassifierMixin, BaseEstimator):
+class C45Tree(SearchingLearner, ClassifierMixin, BaseEstimator):
     r"""Quinlan's C4.5, Release 8: a decision tree for numbers, grown by gain ratio and pruned.
 
     Among cases with class entropy H a test :math:`x_d \le t` that sends shares :math:`p_1, p_2`
@@ -29,19 +29,19 @@ class C45Tree(ClassifierMixin, BaseEstimator):
     .. math:: \text{gain}\quad G = H - p_1 H_1 - p_2 H_2 - \tfrac1N \log_2 T, \qquad
               \text{gain ratio}\quad \frac{G}{-p_1 \log_2 p_1 - p_2 \log_2 p_2},
 
-    all in bits, where T thresholds could be chosen among and N is the number of cases. Each
-    feature offers the threshold of largest gain, halfway between two neighbouring values. Of the
-    features whose gain is at least the average one (of those that gain anything, less 0.001) the
-    one with the largest gain ratio is tested, the first of equal ones. Cases whose value is missing
-    (NaN) count as a third branch in the denominator, the gain is that of the others times their
-    share, and each goes down both branches, in parts as large as those of the others.
+    all in bits, where T is the number of candidate thresholds and N the number of cases. Each
+    feature has a threshold of largest gain, halfway between two neighbouring values. Among the
+    features whose gain is at least the average (of the positive gains, less 0.001), the
+    one with the largest gain ratio is tested, the first of ties. Cases whose value is missing
+    (NaN) are a third branch in the denominator, the gain is that of the others times their
+    fraction, and each missing case goes down both branches, in the proportions of the others.
 
-    Each branch gets cases of weight :math:`\max(m, \min(25, N/10K))` at least, where m is
-    `min_cases` and there are K classes. Branches that make no fewer errors on the training cases
-    than a leaf are taken back. Then every node, from the leaves upwards, is replaced by a leaf, or
-    by its larger branch, if that is expected to err no more (within 0.1 cases). Of N cases, of
-    which E are of other classes, a leaf is expected to err on :math:`N\,U_c(E, N)`, where
-    :math:`U_c` is the upper limit, at confidence c, of the error rate:
+    Each branch gets cases of weight at least :math:`\max(m, \min(25, N/10K))`, where m is
+    `min_cases` and there are K classes. Splits whose branches make no fewer training errors
+    than a leaf are undone. Then every node, from the leaves upwards, is replaced by a leaf, or
+    by its larger branch, if that does not increase the expected errors (by more than 0.1 cases).
+    For N cases, E of which are of other classes, the expected errors of a leaf are
+    :math:`N\,U_c(E, N)`, where :math:`U_c` is the upper confidence limit of the error rate:
 
     .. math:: U_c(0, N) = 1 - c^{1/N}, \qquad
               U_c(E, N) = \frac{E' + z^2/2 + z\sqrt{E'(1 - E'/N) + z^2/4}}{N + z^2},
@@ -49,22 +49,22 @@ class C45Tree(ClassifierMixin, BaseEstimator):
 
     with the normal deviate z of c, 0.6925 for 0.25 in C4.5's table.
 
-    Growing costs O(D n log n) to sort the columns and O(D n) for each level of the tree.
+    Growing costs O(D n log n) to sort the columns and O(D n) per level of the tree.
 
     Parameters
     ----------
     min_cases : float, default=2
-        The weight m of the cases that each branch gets at least.
+        Minimum weight m of the cases in each branch.
     confidence : float, default=0.25
-        The confidence c of the limit, between 0 and 1: the smaller, the more is pruned.
+        Confidence c of the error limit, between 0 and 1; smaller values prune more.
     prune : bool, default=True
-        Whether the tree is pruned.
+        Whether to prune the tree.
     max_depth : int or None, default=None
-        At most so many tests from the root to a leaf; None: as many as it takes.
+        Maximum depth of the tree; None: unlimited.
     subtree_raising : bool, default=True
-        Whether pruning may put a branch in the place of its node, and not just a leaf.
+        Whether pruning may replace a node by its larger branch, and not only by a leaf.
     threshold_penalty : bool, default=True
-        Whether gains are less by :math:`\tfrac1N\log_2 T`, as since Release 8.
+        Whether gains are reduced by :math:`\tfrac1N\log_2 T`, as since Release 8.
 
     Attributes
     ----------
@@ -78,15 +78,14 @@ class C45Tree(ClassifierMixin, BaseEstimator):
 
     Notes
     -----
-    Weights count cases: a row of weight 2 is two rows, and what is too few for a branch, or for
-    sure, depends on them. Weights that sum to 1 are a distribution, such as scikit-learn's boosters
-    give, and are multiplied by the number of rows that count; boosters here do that themselves.
+    Weights are numbers of cases: a row of weight 2 is two rows, which matters for `min_cases` and
+    for the error limits. Weights that sum to 1, as from scikit-learn's boosters, are multiplied by
+    the number of rows with positive weight; the boosters of this package scale them themselves.
 
-    It differs from Quinlan's program in that all features are numbers; that thresholds are
-    halfway between values (there: the largest value in the training set below that); that
-    values which differ by less than 0.00001 are different; that numbers are in double
-    precision, and equal if they differ by no more than rounding makes them; and that K counts
-    the classes that occur.
+    Differences from Quinlan's program: all features are numbers; thresholds are halfway between
+    values (there: the largest value in the training set below that); values that differ by less
+    than 0.00001 are different; numbers are in double precision, and equal if they differ by
+    rounding only; and K is the number of classes present.
 
     References
     ----------
@@ -128,7 +127,7 @@ class C45Tree(ClassifierMixin, BaseEstimator):
         self.threshold_penalty = threshold_penalty
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Grow the tree, and prune it.
+        """Grow and prune the tree.
 
         Parameters
         ----------
@@ -137,7 +136,7 @@ class C45Tree(ClassifierMixin, BaseEstimator):
         y : array-like of shape (n,)
             Their classes.
         sample_weight : array-like of shape (n,), optional
-            How many cases each row is; zero is absence.
+            Number of cases of each row; rows of weight zero are ignored.
 
         Returns
         -------
@@ -149,18 +148,18 @@ class C45Tree(ClassifierMixin, BaseEstimator):
         weight = read_weights(sample_weight, len(X))
         if np.isclose(weight.sum(), 1.0):
             weight = weight * np.count_nonzero(weight)
-        self.tree_ = self.learn(SortedRows.of(X), codes, weight, len(self.classes_))
+        self.tree_ = self.learn(SortedRows.from_rows(X), codes, weight, len(self.classes_))
         return self
 
     def check_settings(self) -> None:
-        """Refuse settings that make no sense."""
+        """Raise an error for invalid parameters."""
         check_positive("min_cases", self.min_cases)
         check_share("confidence", self.confidence)
         if self.max_depth is not None:
             check_count("max_depth", self.max_depth, minimum=0)
 
     def learn(self, rows: SortedRows, codes: IntArray, weight: FloatArray, n_classes: int) -> Tree:
-        """Return the tree for rows sorted before, codes of classes and weights, unchecked."""
+        """Return the tree for sorted rows, class codes and weights, without input validation."""
         tree = grow(
             rows, codes, weight, n_classes, self.min_cases, self.max_depth, self.threshold_penalty
         )
@@ -169,26 +168,26 @@ class C45Tree(ClassifierMixin, BaseEstimator):
         return prune(tree, rows, codes, weight, self.confidence, self.subtree_raising)
 
     def predict(self, X: ArrayLike) -> Any:
-        """Return the class of each row, the first of equally frequent ones."""
+        """Return the predicted class of each row, the first of equally probable ones."""
         shares = self.predict_proba(X)
         return self.classes_[shares.argmax(axis=1)]
 
     def codes(self, X: FloatArray) -> IntArray:
-        """Return the place of the class of each row among `classes_`, without any check."""
+        """Return predictions as indices into `classes_`, without input validation."""
         return self.tree_.codes(X)
 
     def predict_proba(self, X: ArrayLike) -> FloatArray:
-        """Return the share of each class among the training cases at the leaf of each row."""
+        """Return class probabilities: the class frequencies in the leaf of each row."""
         check_is_fitted(self)
         return self.tree_.shares(validate_data(self, X, reset=False, **ACCEPTED))
 
     def predict_log_proba(self, X: ArrayLike) -> FloatArray:
-        """Return the logarithm of the share of each class, −inf for none."""
+        """Return the logarithms of the class probabilities, −inf for zero."""
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
 
     def get_depth(self) -> int:
-        """Return the most tests from the root to a leaf."""
+        """Return the depth of the tree: the largest number of tests from the root to a leaf."""
         check_is_fitted(self)
         return self.tree_.depth
 
@@ -198,16 +197,16 @@ class C45Tree(ClassifierMixin, BaseEstimator):
         return self.tree_.n_leaves
 
     def export_text(self, feature_names: Sequence[str] | None = None) -> str:
-        """Return the tree as C4.5 prints it.
+        """Return the tree as text, as C4.5 prints it.
 
-        There is a line for each branch, and leaves tell the weight of their training cases and,
-        behind a stroke, of those of other classes.
+        There is one line per branch; leaves show the weight of their training cases and, after a
+        slash, of the misclassified ones.
 
         Parameters
         ----------
         feature_names : sequence of str, optional
-            What to call the features; the column names of the training data, or x0, x1, …,
-            unless given.
+            Names of the features; by default the column names of the training data, or
+            x0, x1, ….
 
         Returns
         -------
@@ -220,13 +219,12 @@ class C45Tree(ClassifierMixin, BaseEstimator):
             names = getattr(self, "feature_names_in_", default)
         if len(names) != self.n_features_in_:
             raise ValueError(
-                f"feature_names holds {len(names)} names: give {self.n_features_in_}, one for each "
-                "feature"
+                f"feature_names has {len(names)} names: give {self.n_features_in_}, one per feature"
             )
         return self.tree_.text(names, self.classes_)
 
     def search(self, cases: Cases, rng: np.random.RandomState) -> "TreeSearch":
-        """Return a search of these rows, for boosting."""
+        """Return a hypothesis search on these rows, for boosting."""
         self.check_settings()
         return TreeSearch(self, cases, rng)
 
@@ -241,9 +239,9 @@ class TreeSearch(CodedSearch):
 
     def __init__(self, tree: C45Tree, cases: Cases, rng: np.random.RandomState) -> None:
         super().__init__(tree, cases, rng)
-        self._sorted = SortedRows.of(cases.X)
+        self._sorted = SortedRows.from_rows(cases.X)
 
     def _learn(self, found: C45Tree, rows: IntArray, codes: IntArray, weight: FloatArray) -> None:
         X, n_classes = self.cases.X, self.cases.n_classes
-        ordered = self._sorted if len(rows) == len(X) else SortedRows.of(X[rows])
+        ordered = self._sorted if len(rows) == len(X) else SortedRows.from_rows(X[rows])
         found.tree_ = found.learn(ordered, codes, weight, n_classes)

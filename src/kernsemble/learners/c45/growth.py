@@ -1,15 +1,15 @@
-"""Growing a tree, before any pruning."""
+"""Growing an unpruned tree."""
 
 import numpy as np
 
 from kernsemble._jit import jit
 from kernsemble._typing import FloatArray, IntArray
-from kernsemble.learners.c45.rows import SortedRows
+from kernsemble.learners.c45.sorted_rows import SortedRows
 from kernsemble.learners.c45.splitting import grow_nodes
 from kernsemble.learners.c45.tree import LEAF, Tree
 
 DEEPEST = np.iinfo(np.int64).max
-EPSILON = 1e-3  # of C4.5: errors by which branches must be better than a leaf
+EPSILON = 1e-3  # C4.5's minimum reduction of the training errors by a split
 
 
 def grow(
@@ -21,10 +21,10 @@ def grow(
     max_depth: int | None = None,
     threshold_penalty: bool = True,
 ) -> Tree:
-    """Grow a tree on weighted cases, before any pruning.
+    """Grow a tree on weighted cases, without pruning.
 
-    It costs O(D n) for each level of the tree. A test whose branches make no fewer errors on
-    these cases than a leaf would is taken back.
+    The cost is O(D n) per level of the tree. Splits whose branches make no fewer training errors
+    than a leaf are undone.
 
     Parameters
     ----------
@@ -33,11 +33,11 @@ def grow(
     codes : array of shape (n,)
         Their classes, from 0 to `n_classes` − 1.
     weight : array of shape (n,)
-        How many cases each row is; zero is absence. At least one must count.
+        Number of cases of each row; rows of weight zero are ignored, at least one must be positive.
     n_classes : int
-        The number of classes; those without cases do not matter.
+        Number of classes; there may be classes without cases.
     min_cases, max_depth, threshold_penalty
-        As of `C45Tree`.
+        As for `C45Tree`.
 
     Returns
     -------
@@ -54,12 +54,12 @@ def grow(
         threshold_penalty,
     )
     _collapse(feature, left, right, distribution)
-    return Tree.of_reachable(feature, threshold, left, right, distribution)
+    return Tree.from_nodes(feature, threshold, left, right, distribution)
 
 
 @jit
 def _collapse(feature: IntArray, left: IntArray, right: IntArray, total: FloatArray) -> None:
-    """Make leaves of nodes whose branches make no fewer errors."""
+    """Turn nodes into leaves if their branches make no fewer errors."""
     errors = np.empty(len(feature))
     for node in range(len(feature) - 1, -1, -1):
         errors[node] = total[node].sum() - total[node].max()

@@ -1,8 +1,8 @@
-r"""Pruning by a pessimistic estimate of errors.
+r"""Pruning by a pessimistic estimate of the errors.
 
-A leaf with training cases of weight N, of which E are of other classes, is expected to err on
-:math:`N\,U_c(E, N)` such cases, where the upper limit :math:`U_c` of the error rate is the p at
-which as few errors as E have probability c. C4.5 computes it exactly for E = 0, and otherwise with
+For a leaf with training cases of weight N, E of which are of other classes, the expected errors are
+:math:`N\,U_c(E, N)`, where the upper confidence limit :math:`U_c` is the error rate p at which E or
+fewer errors have probability c. C4.5 computes it exactly for E = 0, and otherwise with
 a normal approximation and a correction for continuity:
 
 .. math:: U_c(0, N) = 1 - c^{1/N}, \qquad
@@ -14,21 +14,21 @@ import numpy as np
 
 from kernsemble._jit import jit
 from kernsemble._typing import Array, FloatArray, IntArray
-from kernsemble.learners.c45.rows import SortedRows
+from kernsemble.learners.c45.sorted_rows import SortedRows
 from kernsemble.learners.c45.tree import LEAF, Tree
 
-# C4.5's table of the normal deviate z that is exceeded with probability c.
+# C4.5's table of the normal deviate z exceeded with probability c.
 CONFIDENCES = (0.0, 0.001, 0.005, 0.01, 0.05, 0.10, 0.20, 0.40, 1.00)
 DEVIATES = (4.0, 3.09, 2.58, 2.33, 1.65, 1.28, 0.84, 0.25, 0.00)
-TOLERATED = 0.1  # errors by which the simpler tree may be worse
-ROUNDING = 1e-10  # what floating-point arithmetic may leave of equal numbers
+TOLERATED = 0.1  # expected errors by which the simpler tree may be worse
+ROUNDING = 1e-10  # relative difference of equal numbers due to rounding
 
 
 def expected_errors(n_cases: float, errors: float, confidence: float = 0.25) -> float:
-    r"""Return :math:`N\,U_c(E, N)`, the errors to expect of a leaf on as many new cases.
+    r"""Return :math:`N\,U_c(E, N)`, the expected errors of a leaf on N new cases.
 
-    Between none and one the estimate is linear in `errors`; for at most half a case that is no
-    error, two thirds of it are added.
+    For `errors` between 0 and 1 the estimate is linear; if at most half a case is classified
+    correctly, two thirds of it are added to the errors.
     """
     return _expected_errors(float(n_cases), float(errors), confidence, _squared_deviate(confidence))
 
@@ -41,20 +41,21 @@ def prune(
     confidence: float = 0.25,
     subtree_raising: bool = True,
 ) -> Tree:
-    """Return a tree without branches that are not expected to pay.
+    """Return the tree without branches that do not reduce the expected errors.
 
-    From the leaves upwards a node becomes a leaf if that is expected to err no more, and with
-    `subtree_raising` else its larger branch if that is, with all the cases of the node sent
-    down it; what is raised is pruned again. That costs O(n) for each level below each level.
+    From the leaves upwards, a node becomes a leaf if that has no more expected errors; otherwise,
+    with `subtree_raising`, it becomes its larger branch if that has no more, with all the cases of
+    the node sent down it. Raised branches are pruned again. The cost is O(n) for each pair of a
+    level and a level below it.
 
     Parameters
     ----------
     tree : Tree
-        The tree, grown on the following.
+        A tree grown on these rows.
     rows, codes, weight
-        As of `grow`.
+        As for `grow`.
     confidence, subtree_raising
-        As of `C45Tree`.
+        As for `C45Tree`.
 
     Returns
     -------
@@ -79,7 +80,7 @@ def prune(
         _squared_deviate(confidence),
         subtree_raising,
     )
-    return Tree.of_reachable(feature, threshold, left, right, distribution)
+    return Tree.from_nodes(feature, threshold, left, right, distribution)
 
 
 def _squared_deviate(confidence: float) -> float:
@@ -122,12 +123,12 @@ def _prune(
     squared_deviate: float,
     subtree_raising: bool,
 ) -> None:
-    # The cases of the nodes from the root to the present one lie one after another, with the
-    # parts of their weights that are at the node.
+    # The cases of the nodes from the root to the present one are stored one after another, with
+    # the parts of their weights at each node.
     cases = np.flatnonzero(case_weight > 0.0)
     parts = case_weight[cases]
     estimate = confidence, squared_deviate
-    errors = np.empty(len(feature))  # expected of what has become of each node
+    errors = np.empty(len(feature))  # expected errors of each pruned node
     path = np.empty((64, 4), dtype=np.int64)  # node, start, stop, branches done
     path[0] = 0, 0, len(cases), 0
     length = 1
@@ -179,7 +180,7 @@ def _prune(
         elif of_branch <= of_tree + TOLERATED:
             feature[node], threshold[node] = feature[larger], threshold[larger]
             left[node], right[node] = left[larger], right[larger]
-            path[length, 3] = 0  # once more, with the cases of the node
+            path[length, 3] = 0  # prune again, with the cases of the node
             length += 1
         else:
             errors[node] = of_tree
@@ -203,16 +204,16 @@ def _send(
     stop: int,
     end: int,
 ) -> int:
-    """Append those cases of a node that go down one of its branches; return where they end.
+    """Append the cases of a node that go down one of its branches; return their end.
 
-    A part of a case with a missing value goes there, as large as that of the known weight.
+    Of a case with a missing value, the branch gets its fraction of the known weight.
     """
     has_missing, first = False, end
     for k in range(start, stop):
         value = column[cases[k]]
         is_missing = np.isnan(value)
         has_missing |= is_missing
-        cases[end], parts[end] = cases[k], parts[k]  # stays if the next one is put behind it
+        cases[end], parts[end] = cases[k], parts[k]  # overwritten by the next one unless end moves
         end += ((value > threshold) == is_right) & (not is_missing)
     if has_missing:
         here, known = parts[first:end].sum(), 0.0
@@ -240,9 +241,9 @@ def _errors_of_branch(
     n_classes: int,
     estimate: tuple[float, float],
 ) -> float:
-    """Return the errors to expect of a branch with these cases, or a part that is above a limit."""
+    """Return the expected errors of a branch with these cases, or any value above the limit."""
     cases, parts = _longer(root_cases, len(root_cases)), _longer(root_parts, len(root_parts))
-    pending = np.empty((64, 3), dtype=np.int64)  # node, start, stop; the last is next
+    pending = np.empty((64, 3), dtype=np.int64)  # a stack of node, start, stop
     pending[0] = root, 0, len(root_cases)
     n_pending, errors, total = 1, 0.0, np.empty(n_classes)
     while n_pending > 0 and errors <= limit:

@@ -1,12 +1,14 @@
-r"""The tests of a tree, compiled: that of each node is the one with the best gain ratio.
+r"""Splitting the nodes of a tree, compiled: each node gets the test with the best gain ratio.
 
 Among cases of total weight N, of which those with a known value weigh :math:`N'`, a test that
 sends :math:`N_1` of them left and :math:`N_2` right gains
 
 .. math:: G = \frac{N'}{N}\Bigl(H - \frac{N_1}{N'}H_1 - \frac{N_2}{N'}H_2\Bigr) - \frac{\log_2 T}{N}
 
-bits, where H is the entropy of the classes and T the number of thresholds to choose from. Its
+bits, where H is the entropy of the classes and T the number of candidate thresholds. Its
 split information is the entropy of the parts :math:`N_1, N_2, N - N'`.
+
+Compiled functions that call each other stay in one module, see `kernsemble._jit`.
 """
 
 import numpy as np
@@ -15,9 +17,9 @@ from kernsemble._jit import jit
 from kernsemble._typing import Array, FloatArray, IntArray
 from kernsemble.learners.c45.tree import LEAF
 
-EPSILON = 1e-3  # of C4.5: differences of gain that do not count
-ROUNDING = 1e-10  # what floating-point arithmetic may leave of equal numbers
-NEAR = 1e-7  # of the weight: entropies among which the first of equal ones is looked for
+EPSILON = 1e-3  # C4.5's negligible difference of gains
+ROUNDING = 1e-10  # relative difference of equal numbers due to rounding
+NEAR = 1e-7  # slack of the entropy bounds, relative to the weight, so that ties are found
 HALF_LOG = 0.5 / np.log(2.0)
 SERIES = (HALF_LOG, HALF_LOG / 6.0, HALF_LOG / 15.0, 1.0 - HALF_LOG * 37.0 / 30.0)
 
@@ -35,20 +37,20 @@ def grow_nodes(
 ) -> tuple[IntArray, FloatArray, IntArray, IntArray, FloatArray]:
     """Return feature, threshold, left, right and distribution of nodes, each before its branches.
 
-    The weights are overwritten.
+    `case_weight` is overwritten.
     """
-    # The cases of the nodes still to be grown lie one after another, those of the next node
-    # last, in the order of every feature. A case may lie in several, with parts of its weight.
+    # The cases of the pending nodes are stored one after another, those of the next node
+    # last, in the order of every feature. A case may be in several, with parts of its weight.
     cases = _present(order, case_weight)
     parts = case_weight[cases[0]]
-    weight = case_weight  # of the cases at the node that is grown
+    weight = case_weight  # weights of the cases at the present node
     side, work = np.empty(len(codes), dtype=np.int8), np.empty((4, len(codes)))
     capacity = 64
     feature, threshold = np.empty(capacity, dtype=np.int64), np.empty(capacity)
     left, right = np.empty(capacity, dtype=np.int64), np.empty(capacity, dtype=np.int64)
     distribution = np.empty((capacity, n_classes))
-    branch = np.empty(n_classes)  # the distribution at one of the branches
-    pending = np.empty((capacity, 4), dtype=np.int64)  # start, stop, depth, parent if on its right
+    branch = np.empty(n_classes)  # distribution at one of the branches
+    pending = np.empty((capacity, 4), dtype=np.int64)  # start, stop, depth, parent of right branch
     pending[0] = 0, cases.shape[1], 0, LEAF
     n_pending, n_nodes = 1, 0
     n_present = len(np.unique(codes[cases[0]]))
@@ -70,16 +72,16 @@ def grow_nodes(
         if depth >= max_depth or not may_be_split:
             continue
         here = cases[:, start:stop]
-        d, n_low = _best_test(
+        d, n_below = _best_test(
             columns, here, codes, weight, total, min_cases, n_present, threshold_penalty, work
         )
         if d < 0:
             continue
-        share, n_left, n_right = _take_sides(columns[d], here[d], weight, n_low, side)
+        share, n_left, n_right = _take_sides(columns[d], here[d], weight, n_below, side)
         middle, end = start + n_right, start + n_right + n_left
         if end > cases.shape[1]:
             cases, parts = _wider(cases, end), _longer(parts, end)
-        threshold[node] = _middle(columns[d, here[d, n_low - 1]], columns[d, here[d, n_low]])
+        threshold[node] = _middle(columns[d, here[d, n_below - 1]], columns[d, here[d, n_below]])
         feature[node], left[node] = d, node + 1
         _part(cases, 0, 1, side, start, stop, n_left, n_right)
         _part_weights(cases[0], weight, side, share, parts, start, middle, end)
@@ -104,7 +106,7 @@ def grow_nodes(
 
 @jit
 def _present(order: IntArray, weight: FloatArray) -> IntArray:
-    """Return the cases that count, in the order of every feature."""
+    """Return the cases of positive weight, in the order of every feature."""
     cases = np.empty((len(order), np.count_nonzero(weight > 0.0)), dtype=np.uint32)
     if cases.shape == order.shape:
         cases[:] = order
@@ -128,7 +130,7 @@ def _may_be_split(
     min_cases: float,
     total: FloatArray,
 ) -> bool:
-    """Fill in the weight of each class among cases; tell whether there is enough of two."""
+    """Fill in the weight of each class; return whether the node may be split."""
     total[:] = 0.0
     for k in range(start, stop):
         total[codes[cases[k]]] += parts[k]
@@ -162,25 +164,25 @@ def _best_test(
     threshold_penalty: bool,
     work: FloatArray,
 ) -> tuple[int, int]:
-    """Return the feature to test, −1 for none, and how many of its sorted cases are below.
+    """Return the feature to test, −1 for none, and the number of its sorted cases below.
 
-    It has the best ratio of gain to split information among features with an average gain.
+    It has the best gain ratio among the features with at least the average gain.
     """
     gain, known, below = np.empty(len(columns)), np.empty(len(columns)), np.empty(len(columns))
     n_cases, of_node = total.sum(), _entropy(total, total.sum())
-    low, high = np.empty(len(total)), np.empty(len(total))
-    n_low = np.empty(len(columns), dtype=np.int64)
+    class_below, class_above = np.empty(len(total)), np.empty(len(total))
+    n_below = np.empty(len(columns), dtype=np.int64)
     sum_of_gains, n_possible = 0.0, 0
     for d in range(len(columns)):
-        gain[d], known[d], below[d], n_low[d] = _best_threshold(
+        gain[d], known[d], below[d], n_below[d] = _best_threshold(
             columns[d],
             cases[d],
             codes,
             weight,
             total,
             of_node,
-            low,
-            high,
+            class_below,
+            class_above,
             min_cases,
             n_present,
             threshold_penalty,
@@ -200,7 +202,7 @@ def _best_test(
             information = (information + _bits(n_cases - known[d], n_cases)) / n_cases
             if information > EPSILON and gain[d] / information > best_ratio + ROUNDING:
                 best, best_ratio = d, gain[d] / information
-    return (best, n_low[best]) if best >= 0 else (-1, 0)
+    return (best, n_below[best]) if best >= 0 else (-1, 0)
 
 
 @jit
@@ -211,27 +213,27 @@ def _best_threshold(
     weight: FloatArray,
     total: FloatArray,
     of_node: float,
-    low: FloatArray,
-    high: FloatArray,
+    class_below: FloatArray,
+    class_above: FloatArray,
     min_cases: float,
     n_present: int,
     threshold_penalty: bool,
     work: FloatArray,
 ) -> tuple[float, float, float, int]:
-    """Return the best gain, 0 for none, the weights known and below, and the cases below."""
-    n_known = _count_known(column, cases, codes, weight, total, low, high)
-    known = high.sum()
+    """Return the best gain or 0, the weights known and below, and the number of cases below."""
+    n_known = _count_known(column, cases, codes, weight, total, class_below, class_above)
+    known = class_above.sum()
     if known < (1.0 - ROUNDING) * 2.0 * min_cases or column[cases[0]] == column[cases[n_known - 1]]:
         return 0.0, known, 0.0, 0
     least = (1.0 - ROUNDING) * max(min_cases, min(25.0, 0.1 * known / n_present))
-    before = of_node if n_known == len(cases) else _entropy(high, known)
+    before = of_node if n_known == len(cases) else _entropy(class_above, known)
     if len(total) == 2:
         best, place, below, n_thresholds = _scan_two(
-            column, cases[:n_known], codes, weight, high[1], known, least, before, work
+            column, cases[:n_known], codes, weight, class_above[1], known, least, before, work
         )
     else:
         best, place, below, n_thresholds = _scan(
-            column, cases[:n_known], codes, weight, low, high, known, least, before
+            column, cases[:n_known], codes, weight, class_below, class_above, known, least, before
         )
     if place == 0:
         return 0.0, known, 0.0, 0
@@ -246,31 +248,31 @@ def _scan(
     cases: IntArray,
     codes: IntArray,
     weight: FloatArray,
-    low: FloatArray,
-    high: FloatArray,
+    class_below: FloatArray,
+    class_above: FloatArray,
     known: float,
     least: float,
     before: float,
 ) -> tuple[float, int, float, int]:
-    """Return the least entropy after a test, and how many cases and what weight are below.
+    """Return the least entropy after a test, the number and weight of the cases below, and T.
 
-    Entropies, times the weight that has them, are compared; the number of thresholds comes last.
-    Few need a logarithm: an entropy in bits is never less than twice the Gini index; and within a
-    run of cases of one class it is a concave function of their weight on the left, which is least
-    at an end of the run.
+    Entropies are multiplied by the weight; T is the number of candidate thresholds. Few need a
+    logarithm: an entropy in bits is at least twice the Gini index; and within a
+    run of cases of one class it is a concave function of their weight on the left, with its
+    minimum at an end of the run.
     """
-    squares_low, squares_high = 0.0, 0.0
-    for each in high:
-        squares_high += each * each
+    squares_below, squares_above = 0.0, 0.0
+    for each in class_above:
+        squares_above += each * each
     best, best_place, best_below, n_thresholds, below = before, 0, 0.0, 0, 0.0
     value, is_threshold = column[cases[0]], False
     for k in range(len(cases) - 1):
         i, j = cases[k], cases[k + 1]
         w, c = weight[i], codes[i]
-        squares_low += w * (2.0 * low[c] + w)
-        squares_high -= w * (2.0 * high[c] - w)
-        low[c] += w
-        high[c] -= w
+        squares_below += w * (2.0 * class_below[c] + w)
+        squares_above -= w * (2.0 * class_above[c] - w)
+        class_below[c] += w
+        class_above[c] -= w
         below += w
         above = known - below
         last, value, was_threshold = value, column[j], is_threshold
@@ -278,7 +280,7 @@ def _scan(
         n_thresholds += is_threshold
         if not is_threshold:
             continue
-        gini = known - (squares_low * above + squares_high * below) / (below * above)
+        gini = known - (squares_below * above + squares_above * below) / (below * above)
         if 2.0 * gini < best:
             is_within_run = (
                 was_threshold
@@ -288,7 +290,7 @@ def _scan(
                 and above - weight[j] >= least
             )
             if not is_within_run:
-                after = _entropy(low, below) + _entropy(high, above)
+                after = _entropy(class_below, below) + _entropy(class_above, above)
                 if after < best - ROUNDING * known:
                     best, best_place, best_below = after, k + 1, below
     return best, best_place, best_below, n_thresholds
@@ -306,8 +308,8 @@ def _scan_two(
     before: float,
     work: FloatArray,
 ) -> tuple[float, int, float, int]:
-    """Return what `_scan` does, of two classes: by close bounds, and hardly any logarithm."""
-    below, second, place, bound = work[0], work[1], work[2], work[3]  # of thresholds
+    """Return the same as `_scan` for two classes, by tight bounds and very few logarithms."""
+    below, second, place, bound = work[0], work[1], work[2], work[3]  # one entry per threshold
     m, w, part, value = 0, 0.0, 0.0, column[cases[0]]
     for k in range(len(cases) - 1):
         i = cases[k]
@@ -340,7 +342,7 @@ def _scan_two(
 
 @jit
 def _is_within_run(place: FloatArray, t: int, cases: IntArray, codes: IntArray) -> bool:
-    """Whether both neighbours of a threshold are next to it, between cases of one class."""
+    """Return whether a threshold is inside a run of cases of one class, next to both others."""
     if t == 0 or t + 1 == len(place) or place[t + 1] - place[t - 1] > 2.0:
         return False
     k = int(place[t])
@@ -349,10 +351,10 @@ def _is_within_run(place: FloatArray, t: int, cases: IntArray, codes: IntArray) 
 
 @jit
 def _least_bits_of_two(part: float, total: float) -> float:
-    r"""Return a bound from below of the entropy of two parts, in bits, times their total.
+    r"""Return a lower bound of the entropy of two parts, in bits, times their total.
 
-    It is :math:`1 - \frac{1}{2\ln 2} \sum_k \frac{y^k}{k(2k - 1)}` with the squared difference y of
-    the shares, at most 1: the powers from the fourth on are at most the fourth.
+    The entropy is :math:`1 - \frac{1}{2\ln 2} \sum_k \frac{y^k}{k(2k - 1)}` with y ≤ 1 the squared
+    difference of the fractions: powers above the fourth are replaced by the fourth.
     """
     y = (2.0 * part / total - 1.0) ** 2
     return total * (1.0 - y * (SERIES[0] + y * (SERIES[1] + y * (SERIES[2] + y * SERIES[3]))))
@@ -372,18 +374,18 @@ def _count_known(
     codes: IntArray,
     weight: FloatArray,
     total: FloatArray,
-    low: FloatArray,
-    high: FloatArray,
+    class_below: FloatArray,
+    class_above: FloatArray,
 ) -> int:
-    """Put the weight of each class among known values into `high`; return how many are known."""
+    """Fill `class_above` with the class weights of known values; return their number."""
     has_missing = np.isnan(column[cases[len(cases) - 1]])
     for k in range(len(total)):
-        low[k], high[k] = 0.0, 0.0 if has_missing else total[k]
+        class_below[k], class_above[k] = 0.0, 0.0 if has_missing else total[k]
     if not has_missing:
         return len(cases)
     n_known = 0
     while not np.isnan(column[cases[n_known]]):
-        high[codes[cases[n_known]]] += weight[cases[n_known]]
+        class_above[codes[cases[n_known]]] += weight[cases[n_known]]
         n_known += 1
     return n_known
 
@@ -405,22 +407,22 @@ def _bits(part: float, total: float) -> float:
 @jit
 def _middle(lower: float, upper: float) -> float:
     middle = 0.5 * lower + 0.5 * upper
-    return middle if middle < upper else lower  # neighbouring floats have no middle
+    return middle if middle < upper else lower  # no float lies between neighbouring ones
 
 
 @jit
 def _take_sides(
-    column: FloatArray, cases: IntArray, weight: FloatArray, n_low: int, side: IntArray
+    column: FloatArray, cases: IntArray, weight: FloatArray, n_below: int, side: IntArray
 ) -> tuple[float, int, int]:
     """Mark cases as left (−1), right (1) or missing (0).
 
-    Returns the share of the known weight that is left, and the numbers of cases left and right,
-    missing ones in both.
+    Return the fraction of the known weight on the left, and the numbers of cases left and right,
+    both including the missing ones.
     """
     below, above, n_missing = 0.0, 0.0, 0
     for k in range(len(cases)):
         i = cases[k]
-        if k < n_low:
+        if k < n_below:
             side[i] = -1
             below += weight[i]
         elif np.isnan(column[i]):
@@ -429,7 +431,7 @@ def _take_sides(
         else:
             side[i] = 1
             above += weight[i]
-    return below / (below + above), n_low + n_missing, len(cases) - n_low
+    return below / (below + above), n_below + n_missing, len(cases) - n_below
 
 
 @jit
@@ -443,16 +445,16 @@ def _part(
     n_left: int,
     n_right: int,
 ) -> None:
-    """Put the cases of the right branch, then those of the left, in place of the node's.
+    """Replace the cases of the node by those of the right branch, then those of the left.
 
-    That is done in the order of some of the features, from the first to before the last.
+    Only the orders of the features from `first` to `last` − 1 are changed.
     """
     lefts = np.empty(n_left + 1, dtype=cases.dtype)
     for d in range(first, last):
         right, left = start, 0
         for k in range(start, stop):
             i = cases[d, k]
-            cases[d, right] = lefts[left] = i  # which of them stays is decided without a branch
+            cases[d, right] = lefts[left] = i  # branch-free: a wrong one is overwritten next
             right += side[i] >= 0
             left += side[i] <= 0
         cases[d, start + n_right : start + n_right + n_left] = lefts[:n_left]

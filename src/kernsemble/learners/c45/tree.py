@@ -1,4 +1,4 @@
-"""A decision tree as arrays: what it says of rows, and how it reads."""
+"""A decision tree as arrays: its predictions, and its text form."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,16 +10,16 @@ from kernsemble._jit import jit
 from kernsemble._typing import FloatArray, IntArray
 from kernsemble._value import Value
 
-LEAF = -1  # in place of a feature, or of a child
+LEAF = -1  # value that replaces the feature and the children of a leaf
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Tree(Value):
     """Tests ``x[feature] <= threshold``, numbered from the root, each before its branches.
 
-    A leaf has feature and branches −1. `distribution` holds the weight of the training cases
-    of each class at each node: cases whose value is missing are shared out between the two
-    branches as those whose value is known are.
+    A leaf has feature and branches −1. `distribution` is the weight of the training cases
+    of each class at each node: cases with a missing value are divided between the two
+    branches in the proportions of the others.
     """
 
     feature: IntArray
@@ -29,7 +29,7 @@ class Tree(Value):
     distribution: FloatArray
 
     @classmethod
-    def of_reachable(
+    def from_nodes(
         cls,
         feature: IntArray,
         threshold: FloatArray,
@@ -37,7 +37,7 @@ class Tree(Value):
         right: IntArray,
         distribution: FloatArray,
     ) -> Self:
-        """Return the nodes that can still be reached from the first, numbered anew."""
+        """Return the tree of the nodes that can be reached from the first, renumbered."""
         kept, left, right = _renumbered(feature, left, right)
         return cls(feature[kept], threshold[kept], left, right, distribution[kept])
 
@@ -58,7 +58,7 @@ class Tree(Value):
 
     @property
     def depth(self) -> int:
-        """The most tests from the root to a leaf."""
+        """The largest number of tests from the root to a leaf."""
         return int(self._levels().max())
 
     def _levels(self) -> IntArray:
@@ -68,25 +68,25 @@ class Tree(Value):
         return levels
 
     def shares(self, X: FloatArray) -> FloatArray:
-        """Return the share of each class at each row: that of its leaf.
+        """Return class probabilities: the class frequencies in the leaf of each row.
 
-        A row whose value is missing goes down both branches, in parts as large as the shares
-        of the training cases there, and adds up what it finds.
+        A row with a missing value goes down both branches, weighted by their fractions of the
+        training cases.
         """
         n_cases = self.n_cases
         of_class = self.distribution / n_cases[:, np.newaxis]
         return _shares(X, self.feature, self.threshold, self.left, self.right, of_class, n_cases)
 
     def codes(self, X: FloatArray) -> IntArray:
-        """Return the code of the class with the largest share, the first of equal ones."""
+        """Return the code of the most probable class of each row, the first of ties."""
         return self.shares(X).argmax(axis=1)
 
     def text(self, feature_names: Sequence[Any], class_names: Any) -> str:
-        """Return the tree as C4.5 prints it: a line for each branch, (cases/errors) at leaves."""
+        """Return the tree as C4.5 prints it: one line per branch, (cases/errors) at leaves."""
         if self.n_nodes == 1:
             return self._leaf_text(0, class_names).lstrip()
         lines: list[str] = []
-        pending = [(0, 0, True), (0, 0, False)]  # the last is next
+        pending = [(0, 0, True), (0, 0, False)]  # a stack
         while pending:
             node, level, is_right = pending.pop()
             child = (self.right if is_right else self.left)[node]
@@ -110,12 +110,12 @@ class Tree(Value):
 def _renumbered(
     feature: IntArray, left: IntArray, right: IntArray
 ) -> tuple[IntArray, IntArray, IntArray]:
-    """Return the nodes that can be reached, each before its branches, and their new branches."""
+    """Return the reachable nodes, each before its branches, and their renumbered branches."""
     kept = np.empty(len(feature), dtype=np.int64)
     new_left = np.full(len(feature), LEAF, dtype=np.int64)
     new_right = np.full(len(feature), LEAF, dtype=np.int64)
     pending = np.empty(len(feature), dtype=np.int64)
-    parents = np.empty(len(feature), dtype=np.int64)  # of pending right branches, as numbered anew
+    parents = np.empty(len(feature), dtype=np.int64)  # new numbers of the parents of right branches
     pending[0], parents[0], n_pending, n_kept = 0, LEAF, 1, 0
     while n_pending > 0:
         n_pending -= 1
@@ -146,8 +146,8 @@ def _shares(
 ) -> FloatArray:
     n_classes = of_class.shape[1]
     shares = np.zeros((len(X), n_classes))
-    pending = np.empty(len(feature), dtype=np.int64)  # branches of the row still to be followed
-    parts = np.empty(len(feature))  # how much of it goes there
+    pending = np.empty(len(feature), dtype=np.int64)  # branches still to be followed
+    parts = np.empty(len(feature))  # fractions of the row that follow them
     for i in range(len(X)):
         pending[0], parts[0], n_pending = 0, 1.0, 1
         while n_pending > 0:

@@ -1,4 +1,4 @@
-"""The choice of how far to boost, by cross-validation: one run a fold tells every setting."""
+"""Cross-validation of voting ensembles: one run per fold scores every setting."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -20,17 +20,17 @@ from kernsemble._choice import (
 from kernsemble._progress import Task
 from kernsemble._splits import Split, check_classes, read_splits
 from kernsemble._typing import FloatArray, IntArray
-from kernsemble.boosting.voting import VotingEnsemble, decisions, winners
+from kernsemble.boosting.voting_ensemble import VotingEnsemble, decisions, winners
 
-Path = Callable[[IntArray, IntArray, int], Iterable[FloatArray]]
+VotesOfPath = Callable[[IntArray, IntArray, int], Iterable[FloatArray]]
 
 
-class ForeseenVotes(Foreseen):
-    """The votes that held-out rows got."""
+class HeldOutVotes(Foreseen):
+    """The votes for held-out rows, as a fitted classifier that scorers can evaluate."""
 
-    def __init__(self, classes: Any, votes: FloatArray, tells_probabilities: bool) -> None:
+    def __init__(self, classes: Any, votes: FloatArray, has_probabilities: bool) -> None:
         super().__init__(classes)
-        self.votes, self.tells_probabilities = votes, tells_probabilities
+        self.votes, self.has_probabilities = votes, has_probabilities
 
     def decision_function(self, X: ArrayLike) -> FloatArray:  # noqa: ARG002
         return decisions(self.votes)
@@ -38,30 +38,30 @@ class ForeseenVotes(Foreseen):
     def winners(self) -> IntArray:
         return winners(self.votes)
 
-    @available_if(lambda self: self.tells_probabilities)  # type: ignore[untyped-decorator]
+    @available_if(lambda self: self.has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: ArrayLike) -> FloatArray:  # noqa: ARG002
         return softmax(self.votes, axis=1)
 
 
-class Selection(VotingEnsemble):
-    """An ensemble that chooses one setting, for which a fold needs one run only."""
+class VotingEnsembleCV(VotingEnsemble):
+    """A voting ensemble with one setting selected by cross-validation, one run per fold."""
 
     cv: Any
     scoring: Any
     n_jobs: int | None
 
-    def _choose(
+    def _select(
         self,
         name: str,
         values: Sequence[float],
         data: tuple[FloatArray, IntArray, FloatArray],
-        path: Path,
+        path: VotesOfPath,
         rng: np.random.RandomState,
         task: Task,
     ) -> Any:
-        """Return the best value of a setting, the first of several, and keep all scores.
+        """Return the first of the best values of a setting, and store all scores.
 
-        `path(learned, tested, seed)` tells for each value what the tested rows are voted.
+        `path(training, tested, seed)` yields, for each value, the votes for the tested rows.
         """
         X, codes, counts = data
         y = self.classes_[codes]
@@ -87,15 +87,15 @@ class Selection(VotingEnsemble):
         return values[self.best_index_]
 
     def _scores_of_fold(
-        self, X: FloatArray, y: Any, counts: FloatArray, split: Split, path: Path, seed: int
+        self, X: FloatArray, y: Any, counts: FloatArray, split: Split, path: VotesOfPath, seed: int
     ) -> list[float]:
         scorer = share_right if self.scoring is None else get_scorer(self.scoring)
         tested, weight = split.tested, counts[split.tested]
         settings = {} if (weight == weight[0]).all() else {"sample_weight": weight}
         return [
-            scorer(self._foreseen(votes), X[tested], y[tested], **settings)
+            scorer(self._as_classifier(votes), X[tested], y[tested], **settings)
             for votes in path(split.kept(len(y)), tested, seed)
         ]
 
-    def _foreseen(self, votes: FloatArray) -> ForeseenVotes:
-        return ForeseenVotes(self.classes_, votes, hasattr(self, "predict_proba"))
+    def _as_classifier(self, votes: FloatArray) -> HeldOutVotes:
+        return HeldOutVotes(self.classes_, votes, hasattr(self, "predict_proba"))

@@ -1,9 +1,13 @@
-"""How boosting looks for hypotheses: the same rows again and again, with other gains."""
+"""Hypothesis search: how boosters fit base learners again and again to the same rows.
+
+A learner with a fast search of its own is a `SearchingLearner`; any other classifier is cloned and
+fitted (`EstimatorSearch`).
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, Self, runtime_checkable
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import clone
@@ -15,7 +19,7 @@ from kernsemble.learners.voters import CodedVoters, EstimatorVoters, Voters
 
 @dataclass(frozen=True, eq=False)
 class Cases:
-    """Rows and their classes, as codes; `classes` are the labels, `n_cases` counts repetitions."""
+    """Rows and the codes of their classes; `n_cases` is their total weight."""
 
     X: Rows
     codes: IntArray
@@ -26,13 +30,13 @@ class Cases:
     def present(
         cls, X: Rows, codes: IntArray, classes: Any, weight: FloatArray
     ) -> tuple[Self, FloatArray]:
-        """Return the rows that count, with codes among the classes that do, and their weights."""
+        """Return the rows with positive weight, coded by the classes present, and their weights."""
         rows = np.flatnonzero(weight > 0.0)
         cases = cls(X, codes, classes, float(weight.sum()))
         return (cases if len(rows) == X.shape[0] else cases.among(rows, weight)), weight[rows]
 
     def among(self, rows: IntArray, weight: FloatArray) -> Self:
-        """Return some of the rows, with codes among the classes that they have."""
+        """Return some of the rows, coded by the classes present among them."""
         present, codes = np.unique(self.codes[rows], return_inverse=True)
         n_cases = float(weight[rows].sum())
         return replace(
@@ -41,21 +45,20 @@ class Cases:
 
     @property
     def n_classes(self) -> int:
-        """The number of classes that count."""
+        """The number of classes."""
         return len(self.classes)
 
     def gains(self, weight: FloatArray) -> FloatArray:
-        """Return the gain of each class at each row: the weight of the row for its own."""
+        """Return the gain of predicting each class: the weight of the row for its own class."""
         gains = np.zeros((len(weight), self.n_classes))
         gains[np.arange(len(weight)), self.codes] = weight
         return gains
 
     def weighted(self, gains: FloatArray) -> tuple[IntArray, IntArray, FloatArray]:
-        r"""Return rows, codes and weights of which the weighted error tells the gain.
+        r"""Return rows, codes and weights for which a small weighted error is a large gain.
 
-        Saying class k at row i gains :math:`G_{ik} \ge 0`: a row stands once for each class that
-        gains anything, or for its own class with weight zero. The weights sum to `n_cases`, as
-        if they were repetitions.
+        Predicting class k for row i gains :math:`G_{ik} \ge 0`: a row appears once for each class
+        of positive gain, or with its own class and weight zero. The weights sum to `n_cases`.
         """
         is_case = gains > 0.0
         gainless = np.flatnonzero(~is_case.any(axis=1))
@@ -65,48 +68,51 @@ class Cases:
         return rows, codes, weight * (self.n_cases / weight.sum())
 
 
-class Search(ABC):
-    """Rows that were looked at once, in which a learner finds hypotheses for any gains."""
+class HypothesisSearch(ABC):
+    """Training rows prepared once, on which a learner finds hypotheses for any gains."""
 
     cases: Cases
 
     @abstractmethod
     def find(self, gains: FloatArray) -> tuple[Any, IntArray]:
-        r"""Return a hypothesis with a large gain :math:`\sum_i G_{i, h(x_i)}`, and what it says.
+        r"""Return a hypothesis with a large gain :math:`\sum_i G_{i, h(x_i)}`, and its predictions.
 
-        Gains are not negative, one for each row and class; with
-        :math:`G_{ik} = U_i [y_i = k]` they ask for a small weighted error.
+        Gains are not negative, one for each row and class;
+        :math:`G_{ik} = U_i [y_i = k]` stands for a small weighted error.
         """
 
     def find_weighted(self, weight: FloatArray) -> tuple[Any, IntArray]:
-        """Return a hypothesis of small weighted error on the rows, and what it says."""
+        """Return a hypothesis of small weighted error on the rows, and its predictions."""
         return self.find(self.cases.gains(weight))
 
     def find_several(self, gains: FloatArray) -> list[tuple[Any, IntArray]]:
-        """Return hypotheses with large gains, the best among them, if that costs no more."""
+        """Return several hypotheses with large gains, the best included, at no extra cost."""
         return [self.find(gains)]
 
     @abstractmethod
     def voters(self, found: Sequence[Any], classes: Any) -> Voters:
-        """Return hypotheses that were found as voters for the places of labels in `classes`."""
+        """Return found hypotheses as voters for the codes of `classes`."""
 
 
-@runtime_checkable
-class Searching(Protocol):
-    """A learner with a search of its own, without the checks of `fit`."""
+class SearchingLearner(ABC):
+    """Base class of learners with a search of their own, which skips the checks of `fit`.
 
-    def search(self, cases: Cases, rng: np.random.RandomState) -> Search:
-        """Return a search of these rows."""
+    Learners declare it by inheritance: other classifiers may have an unrelated attribute `search`.
+    """
+
+    @abstractmethod
+    def search(self, cases: Cases, rng: np.random.RandomState) -> HypothesisSearch:
+        """Return a hypothesis search on these rows."""
 
 
-class EstimatorSearch(Search):
-    """Fits a new copy of any classifier that honours `sample_weight` for each hypothesis."""
+class EstimatorSearch(HypothesisSearch):
+    """Fits a new copy of any classifier that supports `sample_weight` for each hypothesis."""
 
     def __init__(self, estimator: Any, cases: Cases, rng: np.random.RandomState) -> None:
         if not has_fit_parameter(estimator, "sample_weight"):
             raise ValueError(
-                f"estimator = {estimator!r}: its fit takes no sample_weight, which boosting needs; "
-                "give a classifier that does, such as DecisionTreeClassifier(max_depth=1)"
+                f"estimator = {estimator!r}: its fit does not support sample_weight, as boosting "
+                "needs; give a classifier that does, such as DecisionTreeClassifier(max_depth=1)"
             )
         self._estimator, self.cases, self._rng = estimator, cases, rng
 
@@ -123,7 +129,7 @@ class EstimatorSearch(Search):
 
 
 class CodedSearch(EstimatorSearch):
-    """Fits copies of a classifier that tells codes of checked rows, without the checks of `fit`."""
+    """Fits copies of a classifier that has a method `codes`, without the checks of `fit`."""
 
     def __init__(self, estimator: Any, cases: Cases, rng: np.random.RandomState) -> None:
         super().__init__(type(estimator)(**estimator.get_params(deep=False)), cases, rng)
@@ -132,7 +138,7 @@ class CodedSearch(EstimatorSearch):
 
     @abstractmethod
     def _learn(self, found: Any, rows: IntArray, codes: IntArray, weight: FloatArray) -> None:
-        """Fit a copy to rows, by their places, that have these codes and weights."""
+        """Fit a copy to the rows at these indices, with these codes and weights."""
 
     def find(self, gains: FloatArray) -> tuple[Any, IntArray]:
         return self._find(*self.cases.weighted(gains))
@@ -153,7 +159,7 @@ class CodedSearch(EstimatorSearch):
 
 
 def seeded(estimator: Any, rng: np.random.RandomState) -> Any:
-    """Return the estimator with seeds of its own wherever it takes a `random_state`."""
+    """Return the estimator with a new seed for every parameter `random_state`, nested ones too."""
     seeds = {
         name: rng.randint(np.iinfo(np.int32).max)
         for name in sorted(estimator.get_params(deep=True))
@@ -162,8 +168,8 @@ def seeded(estimator: Any, rng: np.random.RandomState) -> Any:
     return estimator.set_params(**seeds) if seeds else estimator
 
 
-def search_for(estimator: Any, cases: Cases, rng: np.random.RandomState) -> Search:
-    """Return the search of a learner: its own, if it has one."""
-    if isinstance(estimator, Searching):
+def search_for(estimator: Any, cases: Cases, rng: np.random.RandomState) -> HypothesisSearch:
+    """Return the search of a learner: its own for a `SearchingLearner`, else by refitting."""
+    if isinstance(estimator, SearchingLearner):
         return estimator.search(cases, rng)
     return EstimatorSearch(estimator, cases, rng)

@@ -1,4 +1,4 @@
-"""All subsets, stepwise search and its bagging, against plain loops."""
+"""Exhaustive, stepwise and bagged stepwise search, against plain loops."""
 
 from itertools import product
 
@@ -56,3 +56,10 @@ def test_survival_is_accepted():
 def test_too_many_subsets_are_refused():
     with pytest.raises(MemoryError, match="X has 50 columns"):
         exhaustive_search(np.random.default_rng(0).normal(size=(60, 50)), y)
+
+
+def test_responses_of_another_length_are_refused():
+    survival = np.column_stack([np.exp(-y), np.ones(60)])
+    for response, criterion in ((y[:-1], "aic"), (survival[:-1], "cox-bic")):
+        with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+            stepwise_search(X, response, criterion)

@@ -1,4 +1,4 @@
-"""What finite ensembles share: weighted votes, their stages and their margins."""
+"""The base class of boosted ensembles: weighted votes, stages and margins."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -14,15 +14,15 @@ from kernsemble._progress import CallbackSupportMixin
 from kernsemble._typing import FloatArray, IntArray, Rows
 from kernsemble._validation import read_classes, read_weights, refuse_one_class
 from kernsemble.learners import DecisionStump
-from kernsemble.learners.search import Cases
+from kernsemble.learners.hypothesis_search import Cases
 from kernsemble.learners.voters import Voters, add_vote
 
 
 class VotingEnsemble(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc,valid-type]
     r"""Finitely many hypotheses :math:`h_t` that vote for classes with weights :math:`w_t`.
 
-    The votes for class k are :math:`\sum_t w_t [h_t(x) = k]`. Of two classes, the difference is
-    :math:`f(x) = \sum_t w_t h_t(x)` with hypotheses that say ±1.
+    The votes for class k are :math:`\sum_t w_t [h_t(x) = k]`. With two classes, the difference is
+    :math:`f(x) = \sum_t w_t h_t(x)` with hypotheses that predict ±1.
     """
 
     estimator: Any
@@ -38,7 +38,7 @@ class VotingEnsemble(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # t
 
     @property
     def _learner(self) -> Any:
-        """The base learner that is asked for, stumps by default."""
+        """The base learner, stumps by default."""
         return DecisionStump() if self.estimator is None else self.estimator
 
     @property
@@ -48,7 +48,7 @@ class VotingEnsemble(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # t
 
     @property
     def n_voters_(self) -> int:
-        """How many different hypotheses have weight: the sparsity of the ensemble."""
+        """The number of distinct hypotheses with non-zero weight: the sparsity of the ensemble."""
         return self.voters_.n_distinct(self.estimator_weights_)
 
     @property
@@ -61,19 +61,19 @@ class VotingEnsemble(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # t
     def _read(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None
     ) -> tuple[Rows, IntArray, FloatArray]:
-        """Return checked rows, the codes of their classes, and how often each counts."""
+        """Return validated rows, the codes of their classes, and their weights."""
         X, y = validate_data(self, X, y, **self._accepted)
         self.classes_, codes = read_classes(y)
         return X, codes, read_weights(sample_weight, X.shape[0])
 
     def _present(self, X: Rows, codes: IntArray, counts: FloatArray) -> tuple[Cases, FloatArray]:
-        """Return the rows that count, of at least two classes, and how often each does."""
+        """Return the rows with positive weight, of at least two classes, and their weights."""
         cases, counts = Cases.present(X, codes, self.classes_, counts)
         refuse_one_class(cases.classes)
         return cases, counts
 
     def _last_voters(self) -> Voters | None:
-        """Return the hypotheses of the last fit, if a warm start is asked for."""
+        """Return the hypotheses of the last fit for a warm start, else None."""
         if not (getattr(self, "warm_start", False) and hasattr(self, "voters_")):
             return None
         last = self.voters_
@@ -83,7 +83,7 @@ class VotingEnsemble(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # t
             raise ValueError(
                 f"warm_start = True: the last fit had the classes {last.classes.tolist()} and "
                 f"{last.n_features} features, this one has {self.classes_.tolist()} and "
-                f"{self.n_features_in_}; give rows of the same kind, or warm_start=False"
+                f"{self.n_features_in_}; give the same classes and features, or warm_start=False"
             )
         return last
 
@@ -99,56 +99,57 @@ class VotingEnsemble(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # t
         """Yield the votes after each round."""
         rows = self._read_again(X)
         votes = np.zeros((rows.shape[0], len(self.classes_)))
-        for said, weight in zip(self.voters_.codes(rows), self.estimator_weights_, strict=True):
-            add_vote(votes, said, weight)
+        codes = self.voters_.codes(rows)
+        for predicted, weight in zip(codes, self.estimator_weights_, strict=True):
+            add_vote(votes, predicted, weight)
             yield votes
 
     def decision_function(self, X: ArrayLike) -> FloatArray:
-        """Return the votes for each class at each row; of two classes, their difference."""
+        """Return the votes for each class; with two classes, their difference."""
         return decisions(self._votes(X))
 
     def predict(self, X: ArrayLike) -> Any:
-        """Return the class with most votes at each row."""
+        """Return the class with the most votes for each row."""
         votes = self._votes(X)
         return self.classes_[winners(votes)]
 
     def staged_decision_function(self, X: ArrayLike) -> Iterator[FloatArray]:
-        """Yield what `decision_function` would return after each round."""
+        """Yield the decision values after each round."""
         for votes in self._staged_votes(X):
             yield decisions(votes)
 
     def staged_predict(self, X: ArrayLike) -> Iterator[Any]:
-        """Yield what `predict` would return after each round."""
+        """Yield the predicted classes after each round."""
         for votes in self._staged_votes(X):
             yield self.classes_[winners(votes)]
 
     def staged_score(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> Iterator[float]:
-        """Yield the share of rows that are right after each round."""
+        """Yield the accuracy after each round."""
         for predicted in self.staged_predict(X):
             yield float(accuracy_score(y, predicted, sample_weight=sample_weight))
 
     def margins(self, X: ArrayLike, y: ArrayLike) -> FloatArray:
-        r"""Return the margin of each row, a number between −1 and 1.
+        r"""Return the margin of each row, between −1 and 1.
 
         .. math:: \rho_i = \frac{\sum_t w_t [h_t(x_i) = y_i]
                   - \max_{k \ne y_i} \sum_t w_t [h_t(x_i) = k]}{\sum_t w_t}
 
-        It is negative where the ensemble errs. With two classes it is
+        It is negative for misclassified rows. With two classes it is
         :math:`y_i f(x_i) / \|w\|_1`, the l1-margin of the papers.
         """
         votes = self._votes(X)
         unknown = np.setdiff1d(y, self.classes_)
         if len(unknown):
             raise ValueError(
-                f"y holds {unknown.tolist()[0]!r}, and the ensemble knows only the classes "
-                f"{self.classes_.tolist()}"
+                f"y contains the class {unknown.tolist()[0]!r}, but the ensemble was fitted on the "
+                f"classes {self.classes_.tolist()}: leave out such rows"
             )
         return self._margins_of(votes, np.searchsorted(self.classes_, y))
 
     def _margins(self, cases: Cases) -> FloatArray:
-        """Return the margins of the training rows that count."""
+        """Return the margins of the training cases."""
         votes = self.voters_.votes(cases.X, self.estimator_weights_, len(self.classes_))
         return self._margins_of(votes, np.searchsorted(self.classes_, cases.classes)[cases.codes])
 
@@ -160,10 +161,10 @@ class VotingEnsemble(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # t
 
 
 def decisions(votes: FloatArray) -> FloatArray:
-    """Return the votes of classes; of two classes their difference."""
+    """Return decision values: the votes for each class; with two classes, their difference."""
     return votes[:, 1] - votes[:, 0] if votes.shape[1] == 2 else votes.copy()
 
 
 def winners(votes: FloatArray) -> IntArray:
-    """Return the class with most votes in each row, the first of several."""
+    """Return the code of the class with the most votes in each row, the first of ties."""
     return votes.argmax(axis=1)

@@ -1,11 +1,11 @@
-"""What parallel evolution is compared with: all subsets, stepwise search, and its bagging."""
+"""Rivals of parallel evolution: exhaustive, stepwise and bagged stepwise subset search."""
 
 from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike
-from sklearn.utils import check_array, check_random_state, check_X_y
+from sklearn.utils import check_array, check_consistent_length, check_random_state, check_X_y
 
 from kernsemble._arguments import check_count
 from kernsemble._memory import physical_memory
@@ -13,25 +13,26 @@ from kernsemble._typing import Array, BoolArray, FloatArray
 from kernsemble._validation import read_weights
 from kernsemble.selection.criteria import (
     Criterion,
-    Remembered,
+    ScoreCache,
     Scoring,
     bind_criterion,
     check_criterion,
     is_survival,
+    response_checks,
 )
 
-AT_ONCE = 4096  # subsets that are scored in one call
+SUBSETS_PER_CALL = 4096  # number of subsets scored in one compiled call
 
 
 class AllSubsets(NamedTuple):
-    """Every subset of p columns, and what the criterion says of it.
+    """Every subset of p variables with its criterion.
 
     Attributes
     ----------
     subsets : boolean array of shape (2^p, p)
         The subsets; the empty one is the first.
     scores : array of shape (2^p,)
-        Their scores.
+        Their criterion.
     """
 
     subsets: BoolArray
@@ -39,21 +40,21 @@ class AllSubsets(NamedTuple):
 
     @property
     def best(self) -> BoolArray:
-        """The subset of least score, as a mask of columns."""
+        """The subset with the smallest criterion, as a mask of variables."""
         return self.subsets[np.argmin(self.scores)]
 
 
 class Steps(NamedTuple):
-    """Where a stepwise search ended.
+    """The result of a stepwise search.
 
     Attributes
     ----------
     subset : boolean array of shape (p,)
-        The subset that no single column improves, added or dropped.
+        The selected subset: adding or dropping any single variable does not improve it.
     score : float
-        Its score.
+        Its criterion.
     n_steps : int
-        How many columns were added or dropped on the way.
+        Number of variables added or dropped.
     """
 
     subset: BoolArray
@@ -67,16 +68,16 @@ def exhaustive_search(
     criterion: Criterion = "aic",
     sample_weight: ArrayLike | None = None,
 ) -> AllSubsets:
-    r"""Score every subset of columns: :math:`2^p` of them.
+    r"""Score all :math:`2^p` subsets of variables.
 
     Parameters
     ----------
     X, y : array-likes
         Rows and responses, as for `ParallelEvolutionSelector`.
     criterion : str or callable, default="aic"
-        What is minimised, as there.
+        The criterion to minimise, as there.
     sample_weight : array-like of shape (n,), optional
-        How often each row counts.
+        Weights of the rows.
 
     Returns
     -------
@@ -90,7 +91,7 @@ def exhaustive_search(
     >>> from kernsemble.selection import exhaustive_search
     >>> X, y = make_sparse_sum(random_state=6)  # columns 1, 4 and 7
     >>> search = exhaustive_search(X, y)
-    >>> np.flatnonzero(search.best)  # the least AIC is spurious
+    >>> np.flatnonzero(search.best)  # the smallest AIC includes spurious columns
     array([0, 1, 4, 7, 9])
     """
     scoring = _bind(X, y, criterion, sample_weight)
@@ -98,8 +99,8 @@ def exhaustive_search(
     needed = 2.0**p * (p + 8.0)
     if p > 40 or needed > 0.5 * physical_memory():
         raise MemoryError(
-            f"X has {p} columns, of which there are 2^{p} subsets, too many to keep: use "
-            "stepwise_search or ParallelEvolutionSelector"
+            f"X has {p} columns, and so 2^{p} subsets, too many to store: use stepwise_search or "
+            "ParallelEvolutionSelector"
         )
     numbers = np.arange(2**p, dtype=np.uint64)
     subsets = ((numbers[:, np.newaxis] >> np.arange(p, dtype=np.uint64)) & np.uint64(1)).astype(
@@ -107,8 +108,8 @@ def exhaustive_search(
     )
     start = scoring.start()
     scores = [
-        scoring.scores(subsets[first : first + AT_ONCE], start)
-        for first in range(0, len(subsets), AT_ONCE)
+        scoring.scores(subsets[first : first + SUBSETS_PER_CALL], start)
+        for first in range(0, len(subsets), SUBSETS_PER_CALL)
     ]
     return AllSubsets(subsets, np.concatenate(scores))
 
@@ -119,23 +120,23 @@ def stepwise_search(
     criterion: Criterion = "aic",
     sample_weight: ArrayLike | None = None,
 ) -> Steps:
-    """Add or drop one column at a time, the one that helps most, until none helps.
+    """Select variables stepwise: add or drop the one that improves the criterion most.
 
-    It begins without columns. A step scores p subsets.
+    The search starts without variables and ends when no step improves. A step scores p subsets.
 
     Parameters
     ----------
     X, y : array-likes
         Rows and responses, as for `ParallelEvolutionSelector`.
     criterion : str or callable, default="aic"
-        What is minimised, as there.
+        The criterion to minimise, as there.
     sample_weight : array-like of shape (n,), optional
-        How often each row counts.
+        Weights of the rows.
 
     Returns
     -------
     Steps
-        Where the search ended.
+        The selected subset.
 
     Examples
     --------
@@ -159,26 +160,26 @@ def bagged_stepwise_search(
 ) -> BoolArray:
     """Run a stepwise search on each of many bootstrap samples.
 
-    The share of samples whose search holds a column is its importance, to be used as that of
-    universes is.
+    The importance of a variable is the fraction of samples whose search selects it, to be used like
+    that of `ParallelEvolutionSelector`.
 
     Parameters
     ----------
     X, y : array-likes
         Rows and responses, as for `ParallelEvolutionSelector`.
     criterion : str or callable, default="aic"
-        What is minimised, as there.
+        The criterion to minimise, as there.
     n_samples : int, default=25
-        How many bootstrap samples.
+        Number of bootstrap samples.
     random_state : int, RandomState or None, default=None
-        What the samples are drawn with.
+        Random seed of the samples.
     n_jobs : int or None, default=None
-        How many searches go on at a time, by joblib.
+        Number of searches in parallel, by joblib.
 
     Returns
     -------
     boolean array of shape (n_samples, p)
-        The subset that each search ended at.
+        The subset selected on each sample.
 
     Examples
     --------
@@ -194,23 +195,19 @@ def bagged_stepwise_search(
     drawn = [np.bincount(rng.randint(n, size=n), minlength=n) for _ in range(n_samples)]
 
     def search(times: Array) -> BoolArray:
-        present = times > 0
-        bound = bind_criterion(
-            criterion, rows[present], response[present], times[present].astype(np.float64)
-        )
-        return _stepwise(bound).subset
+        return _stepwise(bind_criterion(criterion, rows, response, times.astype(np.float64))).subset
 
     found = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(search)(times) for times in drawn)
     return np.array(found)
 
 
 def _stepwise(scoring: Scoring) -> Steps:
-    known, p = Remembered(scoring), scoring.n_columns
+    cache, p = ScoreCache(scoring), scoring.n_columns
     subset = np.zeros(p, dtype=bool)
-    score, n_steps = float(known.scores(scoring, subset[np.newaxis])[0]), 0
+    score, n_steps = float(cache.scores(scoring, subset[np.newaxis])[0]), 0
     while True:
         neighbours = subset ^ np.eye(p, dtype=bool)
-        scores = known.scores(scoring, neighbours)
+        scores = cache.scores(scoring, neighbours)
         best = int(np.argmin(scores))
         if not scores[best] < score:
             return Steps(subset, score, n_steps)
@@ -220,15 +217,15 @@ def _stepwise(scoring: Scoring) -> Steps:
 def _read(X: ArrayLike, y: ArrayLike, criterion: Criterion) -> tuple[FloatArray, Array]:
     check_criterion(criterion)
     if is_survival(criterion):
-        return check_array(X, dtype=np.float64, ensure_min_samples=2), np.asarray(y)
-    return check_X_y(X, y, dtype=np.float64, multi_output=callable(criterion), ensure_min_samples=2)
+        rows, response = check_array(X, dtype=np.float64, ensure_min_samples=2), np.asarray(y)
+        check_consistent_length(rows, response)
+        return rows, response
+    return check_X_y(X, y, dtype=np.float64, ensure_min_samples=2, **response_checks(criterion))
 
 
 def _bind(
     X: ArrayLike, y: ArrayLike, criterion: Criterion, sample_weight: ArrayLike | None
 ) -> Scoring:
     rows, response = _read(X, y, criterion)
-    weight = read_weights(sample_weight, len(rows))
-    present = weight > 0.0
-    counted = None if sample_weight is None else weight[present]
-    return bind_criterion(criterion, rows[present], response[present], counted)
+    weight = None if sample_weight is None else read_weights(sample_weight, len(rows))
+    return bind_criterion(criterion, rows, response, weight)

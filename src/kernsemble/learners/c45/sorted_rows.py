@@ -1,4 +1,4 @@
-"""Rows that trees are grown on, sorted once for any number of weights."""
+"""Training rows sorted once, for trees with any weights."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -11,16 +11,16 @@ from kernsemble._value import Value
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SortedRows(Value):
-    """Rows by column, and their order in each; missing values, NaN, come last.
+    """Rows stored by column, and their order in each; missing values, NaN, come last.
 
-    Both arrays have the shape (n_features, n).
+    Both arrays have shape (n_features, n).
     """
 
     columns: FloatArray
     order: IntArray
 
     @classmethod
-    def of(cls, X: FloatArray) -> Self:
+    def from_rows(cls, X: FloatArray) -> Self:
         """Sort rows by every column, in O(D n log n)."""
         columns = np.array(X.T, dtype=np.float64, order="C")
         return cls(columns, np.argsort(columns, axis=1, kind="stable").astype(np.int32))
