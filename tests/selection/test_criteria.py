@@ -9,7 +9,7 @@ from scipy.special import gammaln
 from sklearn.linear_model import LogisticRegression, PoissonRegressor
 
 from kernsemble.selection.criteria import Remembered, bind_criterion
-from kernsemble.solvers.subsets import Memory
+from kernsemble.solvers.subsets import SubsetMemory
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(40, 6)) * [1.0, 10.0, 0.1, 1.0, 1.0, 1.0] + [0.0, 5.0, 0.0, -3.0, 0.0, 0.0]
@@ -179,7 +179,7 @@ def test_separable_classes_have_finite_scores():
 def test_the_memory_knows_what_it_has_seen(n_columns, seed, sizes):
     rng = np.random.default_rng(seed)
     pool = rng.random((40, n_columns)) < 0.3
-    memory, known = Memory(n_columns), {}
+    memory, known = SubsetMemory(n_columns), {}
     for size in sizes:
         asked = pool[rng.integers(40, size=size)]
         if size % 2:

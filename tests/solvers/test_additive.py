@@ -22,7 +22,7 @@ from kernsemble.solvers.additive import (
     solve_additive,
     tables as tables_module,
 )
-from kernsemble.solvers.quantise import quantise
+from kernsemble.solvers.additive.quantise import quantise
 
 N = 150
 X, y = make_threenorm(N, n_features=6, random_state=0)
@@ -39,7 +39,7 @@ METHODS = ["newton", "descent"]
 
 def stump_tables(X, max_levels=256, missing_weight=1.0):
     levels, codes = quantise(X, max_levels=max_levels)
-    return Tables.of(
+    return Tables.from_measures(
         codes,
         [np.diff(each.values) for each in levels],
         [np.full(each.n_loose, missing_weight) for each in levels],
@@ -199,7 +199,7 @@ def test_categories_are_those_of_the_category_kernel(method, C):
     table = rng.integers(0, 5, size=(N, 3))
     signs = np.where(rng.random(N) < 0.15, -1.0, 1.0) * np.where(table[:, 0] > table[:, 1], 1, -1)
     levels, codes = quantise(table.astype(float), is_category=np.ones(3, dtype=bool))
-    tables = Tables.of(
+    tables = Tables.from_measures(
         codes, [np.empty(0)] * 3, [np.ones(each.n_loose) for each in levels], [0] * 3
     )
     loss = Kinked.hinge(signs, C * ONE)
@@ -383,7 +383,7 @@ def test_the_method_is_chosen_by_what_it_costs():
     assert solve.descent_pays(wide, many)
     assert not solve.descent_pays(levels, many)
     codes = np.arange(1, N + 1)[np.newaxis].repeat(2, axis=0)
-    loose = Tables.of(codes, [np.empty(0)] * 2, [np.ones(100_000)] * 2, [0, 0])
+    loose = Tables.from_measures(codes, [np.empty(0)] * 2, [np.ones(100_000)] * 2, [0, 0])
     assert solve.descent_pays(loose, small)  # a write is one number, however many levels
 
 
@@ -417,8 +417,11 @@ def test_the_middle_is_the_best_bias_where_several_are():
         (lambda: solve_additive(TABLES, LOSSES["logistic"], method="descent"), "descent"),
         (lambda: solve_additive(TABLES, LOSSES["logistic"], method="sgd"), "method"),
         (lambda: solve_additive(TABLES, Logistic(y, np.full(N, np.inf))), "finite"),
-        (lambda: Tables.of(np.array([[3]]), [np.ones(1)], [np.ones(0)], [0]), "code 3"),
-        (lambda: Tables.of(np.array([[0]]), [-np.ones(1)], [np.ones(0)], [0]), "negative"),
+        (lambda: Tables.from_measures(np.array([[3]]), [np.ones(1)], [np.ones(0)], [0]), "code 3"),
+        (
+            lambda: Tables.from_measures(np.array([[0]]), [-np.ones(1)], [np.ones(0)], [0]),
+            "negative",
+        ),
     ],
 )
 def test_what_cannot_be_is_refused(call, message):

@@ -17,12 +17,12 @@ from kernsemble.solvers.additive import (
     solve_additive_folds,
     solve_additive_path,
 )
-from kernsemble.solvers.quantise import quantise
+from kernsemble.solvers.additive.quantise import quantise
 
 X, y = make_threenorm(120, n_features=5, random_state=0)
 y = y.astype(float)
 LEVELS, CODES = quantise(X, max_levels=20)
-TABLES = Tables.of(
+TABLES = Tables.from_measures(
     CODES,
     [np.diff(each.values) for each in LEVELS],
     [np.empty(0)] * 5,

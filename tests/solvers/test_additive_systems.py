@@ -6,8 +6,8 @@ from hypothesis import given, settings, strategies as st
 from numpy.testing import assert_allclose
 
 from kernsemble.solvers import Status
-from kernsemble.solvers.additive import Logistic, Tables, solve_additive, system
-from kernsemble.solvers.additive.conjugate import solve_by_products
+from kernsemble.solvers.additive import Logistic, Tables, newton_system, solve_additive
+from kernsemble.solvers.additive.conjugate_gradients import solve_by_products
 from kernsemble.solvers.additive.gram import RowProducts, solve_by_rows
 from kernsemble.solvers.additive.hessian import solve_by_factor, solve_definite
 
@@ -19,7 +19,7 @@ def random_tables(rng, n, n_tables):
     sizes = [len(m) + 1 + len(v) for m, v in zip(measures, weights, strict=True)]
     codes = np.array([rng.integers(0, size, n) for size in sizes], dtype=np.uint8)
     roots = [int(rng.integers(0, len(m) + 1)) for m in measures]
-    return Tables.of(codes, measures, weights, roots)
+    return Tables.from_measures(codes, measures, weights, roots)
 
 
 def dense_solution(tables, weight, right, right_bias):
@@ -105,8 +105,10 @@ def test_products_and_factors_lead_to_the_same_solution(
     worth, has_factors, dear, machine, monkeypatch
 ):
     expected = machine(1.0)
-    monkeypatch.setattr(system.NewtonSystem, dear, lambda self, n: np.inf)
-    monkeypatch.setattr(system.NewtonSystem, "_products_worth", lambda self, factor, n: worth)
+    monkeypatch.setattr(newton_system.NewtonSystem, dear, lambda self, n: np.inf)
+    monkeypatch.setattr(
+        newton_system.NewtonSystem, "_products_worth", lambda self, factor, n: worth
+    )
     solution = machine(1.0)
     assert (solution.n_factors > 0) == has_factors
     assert (solution.n_products > 0) != has_factors
@@ -114,8 +116,8 @@ def test_products_and_factors_lead_to_the_same_solution(
 
 
 def test_products_that_were_not_enough_are_followed_by_factors(machine, monkeypatch):
-    monkeypatch.setattr(system, "PRODUCTS_EXPECTED", 1.0)
-    monkeypatch.setattr(system.NewtonSystem, "_products_worth", lambda self, factor, n: 1)
+    monkeypatch.setattr(newton_system, "PRODUCTS_EXPECTED", 1.0)
+    monkeypatch.setattr(newton_system.NewtonSystem, "_products_worth", lambda self, factor, n: 1)
     solution = machine(100.0)
     assert solution.status is Status.CONVERGED
     assert 1 <= solution.n_products < solution.n_iter

@@ -7,9 +7,9 @@ from hypothesis import given, strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
 
-from kernsemble.solvers import quantise as module
-from kernsemble.solvers.additive import look_up
-from kernsemble.solvers.quantise import encode, evaluate, quantise
+from kernsemble.solvers.additive import look_up, quantise as module
+from kernsemble.solvers.additive.look_up import encode, evaluate
+from kernsemble.solvers.additive.quantise import quantise
 
 rng = np.random.default_rng(0)
 NORMAL = rng.normal(size=(5_000, 3))
@@ -152,7 +152,10 @@ def test_a_search_counts_the_numbers_below(scale, spread):
     numbers = numbers[np.isfinite(numbers)]
     x = np.concatenate([numbers, np.nextafter(numbers, np.inf), scale * spread(800)])
     x = np.concatenate([x, [-np.inf, np.inf, 0.0, -1e308, 1e308]])
-    search, place = look_up.Search.of([numbers, numbers[:0]]), np.empty(len(x), dtype=np.int32)
+    search, place = (
+        look_up.BucketSearch.from_columns([numbers, numbers[:0]]),
+        np.empty(len(x), dtype=np.int32),
+    )
     look_up._search(search, 0, len(x), x, place)
     assert_array_equal(place, np.searchsorted(numbers, x))
     look_up._search(search, 1, len(x), x, place)
@@ -160,7 +163,9 @@ def test_a_search_counts_the_numbers_below(scale, spread):
 
 
 def test_a_search_among_evenly_spread_numbers_takes_a_step():
-    search = look_up.Search.of([np.linspace(-3.0, 5.0, 255), np.geomspace(1e-9, 1e9, 255)])
+    search = look_up.BucketSearch.from_columns(
+        [np.linspace(-3.0, 5.0, 255), np.geomspace(1e-9, 1e9, 255)]
+    )
     assert_array_equal(search.n_steps, [1, 8])
 
 
@@ -169,7 +174,7 @@ def test_tables_of_several_machines_are_evaluated_at_once_with_steps_or_without(
     tables = [rng.normal(size=(3, each.n_levels)) for each in levels]
     is_stepped = np.arange(len(levels)) % 2 == 0
     found = np.zeros((3, len(NORMAL)))
-    look_up.Evaluator.of(levels, tables, is_stepped).add_to(found, NORMAL)
+    look_up.Evaluator.from_tables(levels, tables, is_stepped).add_to(found, NORMAL)
     for machine in range(3):
         straight, stepped = (
             [table[machine] * chosen for table, chosen in zip(tables, which, strict=True)]

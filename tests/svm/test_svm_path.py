@@ -17,7 +17,7 @@ from kernsemble.datasets import make_threenorm
 from kernsemble.exceptions import GramTooLargeError
 from kernsemble.kernels import Gaussian, Laplacian, Linear, Perceptron, Stump
 from kernsemble.persistence import load, save
-from kernsemble.solvers.path import solve_path
+from kernsemble.solvers.regularization_path import solve_regularization_path
 from kernsemble.svm import InfiniteEnsembleClassifier, SVMPath, svm_path
 from kernsemble.svm.distinct import distinct_rows
 
@@ -114,7 +114,7 @@ def test_the_choice_has_the_least_leave_one_out_bound():
     assert path.Cs_[np.argmin(errors)] == path.C_
     assert_array_equal(path.Cs_, np.unique(path.paths_[0].Cs))
     K = path.kernel_(path.scaling_.transform(X))
-    by_solver = solve_path(K, y.astype(float))
+    by_solver = solve_regularization_path(K, y.astype(float))
     assert pytest.approx(by_solver.best_by_leave_one_out()) == path.C_
     assert path.n_iter_ == len(by_solver.Cs)
 
@@ -233,10 +233,10 @@ def test_an_interrupt_keeps_the_path_so_far(monkeypatch):
             if n == 9:
                 raise KeyboardInterrupt
 
-        return solve_path(K, signs, on_breakpoint=watch, **settings)
+        return solve_regularization_path(K, signs, on_breakpoint=watch, **settings)
 
     whole = SVMPath().fit(X, y)
-    monkeypatch.setattr(svm_path, "solve_path", interrupted_solve_path)
+    monkeypatch.setattr(svm_path, "solve_regularization_path", interrupted_solve_path)
     for path in (SVMPath(), SVMPath(C=1e6)):
         with pytest.raises(KeyboardInterrupt, match="paths_ holds"):
             path.fit(X, y)

@@ -12,7 +12,7 @@ from kernsemble._typing import FloatArray
 from kernsemble.learners.search import Cases, Search
 from kernsemble.learners.stump import StumpSearch
 from kernsemble.learners.voters import Voters
-from kernsemble.solvers.stumps import boost_stumps, hypothesis_weight, is_chance, reweigh
+from kernsemble.solvers.stump_search import boost_stumps, hypothesis_weight, is_chance, reweigh
 
 ENTRIES_A_CALL = 20_000_000  # looked at by compiled code, before an interrupt is heard
 

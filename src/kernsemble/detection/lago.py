@@ -19,7 +19,7 @@ from kernsemble.detection.local_kernels import LocalKernels
 from kernsemble.detection.neighbours import Algorithm, Neighbours, Search, Shape
 from kernsemble.detection.thresholds import check_threshold, choose_threshold
 from kernsemble.detection.tuning import Detection, Form, leave_one_out
-from kernsemble.preprocessing import FeatureScaling, Kind
+from kernsemble.preprocessing import FeatureScaling, ScalingKind
 from kernsemble.solvers.kernel_sums import Profile
 
 ALPHAS = tuple(2.0 ** (0.5 * power) for power in range(-8, 11))  # from 1/16 to 32
@@ -149,7 +149,7 @@ class LagoClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # t
         kernel: Profile = "gaussian",
         rare: Any = None,
         threshold: Any = "f1",
-        scaling: Kind | None = "range",
+        scaling: ScalingKind | None = "range",
         metric: str = "euclidean",
         algorithm: Algorithm = "auto",
         alphas: Sequence[float] | None = None,
@@ -196,7 +196,7 @@ class LagoClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # t
         refuse_one_class(self.classes_[totals > 0.0])
         detected = self._detected(totals)
         self.rare_classes_ = self.classes_[detected]
-        self.scaling_ = FeatureScaling.of(rows, self.scaling, counts)
+        self.scaling_ = FeatureScaling.from_rows(rows, self.scaling, counts)
         scaled = np.ascontiguousarray(self.scaling_.transform(rows))
         splits = self._splits(scaled, codes, counts, detected)
         self._begin(len(rows), counts, totals, detected)

@@ -26,7 +26,7 @@ from kernsemble.kernels.slice_parts import (
 )
 from kernsemble.kernels.slices import Slices
 from kernsemble.preprocessing.scaling import FeatureScaling
-from kernsemble.solvers.quantise import Levels
+from kernsemble.solvers.additive.levels import Levels
 from kernsemble.svm.blocks import FittedBlock, FittedTables
 from kernsemble.svm.cells import CellTables
 from kernsemble.svm.shapes import ShapeTables

@@ -83,7 +83,7 @@ class Sum(Combination):
     r"""The kernel of the union: :math:`K = K_1 + K_2 + \dots` (Theorem 13)."""
 
     @classmethod
-    def of(cls, left: Kernel, right: Kernel) -> Kernel:
+    def from_kernels(cls, left: Kernel, right: Kernel) -> Kernel:
         """Return the sum of two kernels; sums of sums are one sum."""
         return cls(cls._flattened(left, right))
 
@@ -116,7 +116,7 @@ class Product(Combination):
     r"""The kernel of XORs, :math:`\pm h_1 h_2 \cdots`: :math:`K = K_1 K_2 \cdots` (Theorem 14)."""
 
     @classmethod
-    def of(cls, left: Kernel, right: Kernel) -> Kernel:
+    def from_kernels(cls, left: Kernel, right: Kernel) -> Kernel:
         """Return the product of two definite kernels, its numbers gathered in front."""
         for side in (left, right):
             side.require_definite("a product of kernels")
@@ -124,7 +124,7 @@ class Product(Combination):
             (side.factor, side.kernel) if isinstance(side, Scaled) else (1.0, side)
             for side in (left, right)
         )
-        return Scaled.of(c * d, cls(cls._flattened(left, right)))
+        return Scaled.from_kernel(c * d, cls(cls._flattened(left, right)))
 
     def _combine(self, sets: tuple[HypothesisSet, ...]) -> HypothesisSet:
         return reduce(hypotheses.Xor, sets)
@@ -149,7 +149,7 @@ class And(Combination):
     """
 
     @classmethod
-    def of(cls, left: Kernel, right: Kernel) -> Kernel:
+    def from_kernels(cls, left: Kernel, right: Kernel) -> Kernel:
         """Return the AND of two kernels with neutral hypotheses."""
         return cls((_neutral(left), _neutral(right)))
 
@@ -208,12 +208,12 @@ class Wrapper(Kernel):
         return self.kernel._embed(X, name)
 
     def _tile(self, A: Embedded, B: Embedded) -> FloatArray:
-        return self._of(self.kernel._tile(A, B))
+        return self._transformed(self.kernel._tile(A, B))
 
     def _diagonal(self, A: Embedded) -> FloatArray:
-        return self._of(self.kernel._diagonal(A))
+        return self._transformed(self.kernel._diagonal(A))
 
-    def _of(self, values: FloatArray) -> FloatArray:
+    def _transformed(self, values: FloatArray) -> FloatArray:
         """Return this kernel's values from those of the other, which may be overwritten."""
         return values
 
@@ -225,7 +225,7 @@ class Scaled(Wrapper):
     factor: float
 
     @classmethod
-    def of(cls, factor: float, kernel: Kernel) -> Kernel:
+    def from_kernel(cls, factor: float, kernel: Kernel) -> Kernel:
         """Return a multiple of a kernel; multiples of multiples are one multiple."""
         check_positive("the factor of a kernel", factor)
         if isinstance(kernel, Scaled):
@@ -237,7 +237,7 @@ class Scaled(Wrapper):
         inner = self.kernel.hypotheses
         return None if inner is None else hypotheses.Reweighted(inner, self.factor)
 
-    def _of(self, values: FloatArray) -> FloatArray:
+    def _transformed(self, values: FloatArray) -> FloatArray:
         values *= self.factor
         return values
 
@@ -254,7 +254,7 @@ class Logic(Wrapper):
     r"""The kernel :math:`\tfrac14 K + \tfrac14 \Delta` of the rules (1 + h)/2, which say 0 or 1."""
 
     @classmethod
-    def of(cls, kernel: Kernel) -> Kernel:
+    def from_kernel(cls, kernel: Kernel) -> Kernel:
         """Return the logic kernel of one with neutral hypotheses."""
         return cls(_neutral(kernel))
 
@@ -272,7 +272,7 @@ class Logic(Wrapper):
     def simplified(self) -> Kernel:
         raise AttributeError(f"{self} has no simplified form")
 
-    def _of(self, values: FloatArray) -> FloatArray:
+    def _transformed(self, values: FloatArray) -> FloatArray:
         values += self.kernel.delta
         values *= 0.25
         return values

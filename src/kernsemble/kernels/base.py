@@ -172,27 +172,39 @@ class Kernel(Value, ABC):
         Products of logic kernels are conjunctions of rules (Lin's thesis). It needs
         hypotheses that vote ±1 and cancel.
         """
-        return _algebra().Logic.of(self)
+        return _algebra().Logic.from_kernel(self)
 
     # -- the algebra
 
     __array_ufunc__ = None  # NumPy's numbers leave multiplication to kernels
 
     def __add__(self, other: object) -> "Kernel":
-        return _algebra().Sum.of(self, other) if isinstance(other, Kernel) else NotImplemented
+        return (
+            _algebra().Sum.from_kernels(self, other)
+            if isinstance(other, Kernel)
+            else NotImplemented
+        )
 
     def __radd__(self, other: object) -> "Kernel":
         return self if isinstance(other, int) and other == 0 else NotImplemented  # sum(kernels)
 
     def __mul__(self, other: object) -> "Kernel":
         if isinstance(other, Kernel):
-            return _algebra().Product.of(self, other)
-        return _algebra().Scaled.of(other, self) if isinstance(other, Real) else NotImplemented
+            return _algebra().Product.from_kernels(self, other)
+        return (
+            _algebra().Scaled.from_kernel(other, self)
+            if isinstance(other, Real)
+            else NotImplemented
+        )
 
     __rmul__ = __mul__
 
     def __and__(self, other: object) -> "Kernel":
-        return _algebra().And.of(self, other) if isinstance(other, Kernel) else NotImplemented
+        return (
+            _algebra().And.from_kernels(self, other)
+            if isinstance(other, Kernel)
+            else NotImplemented
+        )
 
     def on(self, columns: Column | Sequence[Column]) -> "Kernel":
         """Return the kernel of some columns, given by index, by mask or, in DataFrames, by name."""

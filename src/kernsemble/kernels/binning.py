@@ -183,15 +183,15 @@ class Grids(Value):
 
     def kernel(self, X: ArrayLike, Y: ArrayLike | None = None) -> FloatArray:
         """Return what the grids make of the kernel, for pairs of which one row is in the sample."""
-        return self._of_cells(self.cells(X), None if Y is None else self.cells(Y))
+        return self._from_cells(self.cells(X), None if Y is None else self.cells(Y))
 
-    def _of_cells(self, A: IntArray, B: IntArray | None = None) -> FloatArray:
+    def _from_cells(self, A: IntArray, B: IntArray | None = None) -> FloatArray:
         n_shared = np.empty((len(A), len(A if B is None else B)))
         fill_gram(_count_shared, A, B, n_shared)
         return self.constant + self.weight / self.n_grids * n_shared
 
 
-class _Form(NamedTuple):
+class _LaplacianForm(NamedTuple):
     r"""A kernel :math:`\kappa + w \exp(-\gamma \|a - a'\|_1)` of embedded rows a, a'."""
 
     gamma: float
@@ -200,30 +200,32 @@ class _Form(NamedTuple):
 
 
 @singledispatch
-def _form(kernel: Kernel) -> _Form:
+def _form(kernel: Kernel) -> _LaplacianForm:
     raise NoCellsError.of(kernel)
 
 
 @_form.register
-def _of_laplacian(kernel: Laplacian) -> _Form:
+def _form_of_laplacian(kernel: Laplacian) -> _LaplacianForm:
     assert kernel.rate is not None
-    return _Form(kernel.rate, 1.0, 0.0)
+    return _LaplacianForm(kernel.rate, 1.0, 0.0)
 
 
 @_form.register
-def _of_trees(kernel: DecisionTree) -> _Form:
-    return _Form(kernel.gamma, float(np.exp(2.0 * kernel.gamma * kernel.stump.delta)), -1.0)
+def _form_of_trees(kernel: DecisionTree) -> _LaplacianForm:
+    return _LaplacianForm(
+        kernel.gamma, float(np.exp(2.0 * kernel.gamma * kernel.stump.delta)), -1.0
+    )
 
 
 @_form.register
-def _of_columns(kernel: OnColumns) -> _Form:
+def _form_of_columns(kernel: OnColumns) -> _LaplacianForm:
     return _form(kernel.kernel)
 
 
 @_form.register
-def _of_multiple(kernel: Scaled) -> _Form:
+def _form_of_multiple(kernel: Scaled) -> _LaplacianForm:
     gamma, weight, constant = _form(kernel.kernel)
-    return _Form(gamma, kernel.factor * weight, kernel.factor * constant)
+    return _LaplacianForm(gamma, kernel.factor * weight, kernel.factor * constant)
 
 
 def _spread_grids(
@@ -263,7 +265,7 @@ def _numbered(
 
 
 def _error(grids: Grids, rows: Rows, cells: IntArray) -> float:
-    difference = grids._of_cells(cells) - fill_gram(grids.embedding._tile, rows)
+    difference = grids._from_cells(cells) - fill_gram(grids.embedding._tile, rows)
     n_pairs = max(len(cells) * (len(cells) - 1), 1)
     return float(np.sqrt((difference**2).sum() / n_pairs)) / grids.weight  # 0 on the diagonal
 

@@ -74,22 +74,22 @@ def leaves(kernel: Kernel) -> list[Leaf]:
 
 
 @leaves.register
-def _of_constant(kernel: Constant) -> list[Leaf]:  # noqa: ARG001
+def _leaves_of_constant(kernel: Constant) -> list[Leaf]:  # noqa: ARG001
     return []
 
 
 @leaves.register
-def _of_parts(kernel: Combination) -> list[Leaf]:
+def _leaves_of_parts(kernel: Combination) -> list[Leaf]:
     return [leaf for part in kernel.parts for leaf in leaves(part)]
 
 
 @leaves.register
-def _of_inside(kernel: Wrapper) -> list[Leaf]:
+def _leaves_of_inside(kernel: Wrapper) -> list[Leaf]:
     return leaves(kernel.kernel)
 
 
 @leaves.register
-def _of_columns(kernel: OnColumns) -> list[Leaf]:
+def _leaves_of_columns(kernel: OnColumns) -> list[Leaf]:
     return [
         leaf._replace(choices=(kernel.columns, *leaf.choices)) for leaf in leaves(kernel.kernel)
     ]

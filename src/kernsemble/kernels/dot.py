@@ -54,11 +54,11 @@ class Polynomial(Linear):
         check_not_negative("offset", self.offset)
 
     def _tile(self, A: Embedded, B: Embedded) -> FloatArray:
-        return self._of(super()._tile(A, B))
+        return self._from_products(super()._tile(A, B))
 
     def _diagonal(self, A: Embedded) -> FloatArray:
-        return self._of(super()._diagonal(A))
+        return self._from_products(super()._diagonal(A))
 
-    def _of(self, products: FloatArray) -> FloatArray:
+    def _from_products(self, products: FloatArray) -> FloatArray:
         products += self.offset
         return np.power(products, self.degree, out=products)

@@ -45,7 +45,7 @@ def alignment(K: FloatArray, L: FloatArray) -> float:
     return float(np.vdot(K, L) / norms)
 
 
-class Kind(Enum):
+class DefinitenessKind(Enum):
     r"""How definite a symmetric matrix is; conditionally means between :math:`\sum\beta_i = 0`."""
 
     PD = "positive definite"
@@ -59,7 +59,7 @@ class Kind(Enum):
 class Definiteness:
     """The kind of a matrix, with the eigenvalues it was told by."""
 
-    kind: Kind
+    kind: DefinitenessKind
     smallest_eigenvalue: float
     smallest_conditional_eigenvalue: float
     tolerance: float
@@ -85,9 +85,9 @@ def definiteness(K: FloatArray, tol: float | None = None) -> Definiteness:
     >>> from kernsemble.kernels.geometry import definiteness
     >>> X = [[0.0], [1.0], [3.0]]
     >>> definiteness(Stump().bind(X)(X)).kind
-    <Kind.PD: 'positive definite'>
+    <DefinitenessKind.PD: 'positive definite'>
     >>> definiteness(Stump().simplified.bind(X)(X)).kind
-    <Kind.CPD: 'conditionally positive definite'>
+    <DefinitenessKind.CPD: 'conditionally positive definite'>
     """
     rounding = float(np.finfo(np.result_type(np.asarray(K).dtype, np.float32)).eps)
     K = _square(K)
@@ -97,12 +97,12 @@ def definiteness(K: FloatArray, tol: float | None = None) -> Definiteness:
     tol = len(K) * rounding * float(np.abs(eigenvalues).max()) if tol is None else tol
     smallest, conditional = float(eigenvalues[0]), _smallest_conditional(K)
     kinds = (
-        (Kind.PD, smallest > tol),
-        (Kind.PSD, smallest >= -tol),
-        (Kind.CPD, conditional > tol),
-        (Kind.CPSD, conditional >= -tol),
+        (DefinitenessKind.PD, smallest > tol),
+        (DefinitenessKind.PSD, smallest >= -tol),
+        (DefinitenessKind.CPD, conditional > tol),
+        (DefinitenessKind.CPSD, conditional >= -tol),
     )
-    kind = next((kind for kind, holds in kinds if holds), Kind.INDEFINITE)
+    kind = next((kind for kind, holds in kinds if holds), DefinitenessKind.INDEFINITE)
     return Definiteness(kind, smallest, conditional, tol)
 
 

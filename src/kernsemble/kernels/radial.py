@@ -111,7 +111,7 @@ class Radial(PointKernel):
         place = np.empty(D.shape, dtype) if out is None else _place_beside(D, out)
 
         def work(rows: slice) -> None:
-            values = self._of(np.array(D[rows], dtype, order="C"))
+            values = self._from_distances(np.array(D[rows], dtype, order="C"))
             if not values.max(initial=0.0) <= 1.0:  # nor if it is NaN
                 raise ValueError(
                     "D holds NaN or negative numbers, which are no distances: give what "
@@ -134,9 +134,9 @@ class Radial(PointKernel):
         return super()._embed(X, name)
 
     def _tile(self, A: Embedded, B: Embedded) -> FloatArray:
-        return self._of(self._distance_tile(A, B))
+        return self._from_distances(self._distance_tile(A, B))
 
-    def _of(self, distances: FloatArray) -> FloatArray:
+    def _from_distances(self, distances: FloatArray) -> FloatArray:
         """Return the kernel from distances, which are overwritten."""
         assert self.rate is not None
         rate = min(self.rate, float(np.finfo(distances.dtype).max))  # zero times infinity is NaN

@@ -38,12 +38,12 @@ class _OverStumps(Kernel):
     def _tile(self, A: Embedded, B: Embedded) -> FloatArray:
         stump = self.stump._tile(A, B)
         stump += self.stump.delta
-        return self._of(stump)
+        return self._from_agreement(stump)
 
     def _diagonal(self, A: Embedded) -> FloatArray:
-        return self._of(np.full(n_rows(A), self._double_delta))
+        return self._from_agreement(np.full(n_rows(A), self._double_delta))
 
-    def _of(self, agreement: FloatArray) -> FloatArray:
+    def _from_agreement(self, agreement: FloatArray) -> FloatArray:
         r"""Return the kernel from :math:`K_S + \Delta_S`, which may be overwritten."""
         raise NotImplementedError
 
@@ -95,7 +95,7 @@ class StumpRegion(_OverStumps):
         weights[0] = 0.0
         return Regions(self.stump.hypotheses, weights)
 
-    def _of(self, agreement: FloatArray) -> FloatArray:
+    def _from_agreement(self, agreement: FloatArray) -> FloatArray:
         kernel = agreement.copy()
         for level in range(1, self.level):
             kernel += np.power(self._double_delta, float(level))
@@ -151,7 +151,7 @@ class DecisionTree(_OverStumps):
         weights[0] = 0.0
         return Regions(self.stump.hypotheses, weights)
 
-    def _of(self, agreement: FloatArray) -> FloatArray:
+    def _from_agreement(self, agreement: FloatArray) -> FloatArray:
         return np.expm1(np.multiply(agreement, self.gamma, out=agreement), out=agreement)
 
 

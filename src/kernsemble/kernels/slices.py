@@ -262,12 +262,14 @@ def _sliced(kernel: Kernel, n_slices: int | None, rng: np.random.Generator) -> S
 
 @_sliced.register(Stump)
 @_sliced.register(MiddleStump)
-def _of_stumps(kernel: DistanceEnsemble[Any], *_: object) -> Slices:
+def _slices_of_stumps(kernel: DistanceEnsemble[Any], *_: object) -> Slices:
     return Slices(ordered=(Coordinates(kernel),), constant=kernel.delta)
 
 
 @_sliced.register
-def _of_perceptrons(kernel: Perceptron, n_slices: int | None, rng: np.random.Generator) -> Slices:
+def _slices_of_perceptrons(
+    kernel: Perceptron, n_slices: int | None, rng: np.random.Generator
+) -> Slices:
     n_features = kernel.hypotheses.n_features
     n = enough_directions(n_features) if n_slices is None else n_slices
     directions = spread_directions(n, n_features, rng)
@@ -276,17 +278,17 @@ def _of_perceptrons(kernel: Perceptron, n_slices: int | None, rng: np.random.Gen
 
 
 @_sliced.register
-def _of_categories(kernel: Category, *_: object) -> Slices:
+def _slices_of_categories(kernel: Category, *_: object) -> Slices:
     return Slices(unordered=(Categories(kernel),), constant=kernel.delta)
 
 
 @_sliced.register
-def _of_constant(kernel: Constant, *_: object) -> Slices:
+def _slices_of_constant(kernel: Constant, *_: object) -> Slices:
     return Slices(constant=kernel.value)
 
 
 @_sliced.register
-def _of_sum(kernel: Sum, n_slices: int | None, rng: np.random.Generator) -> Slices:
+def _slices_of_sum(kernel: Sum, n_slices: int | None, rng: np.random.Generator) -> Slices:
     parts = [_sliced(part, n_slices, rng) for part in kernel.parts]
     return Slices(
         tuple(chain.from_iterable(part.ordered for part in parts)),
@@ -296,32 +298,34 @@ def _of_sum(kernel: Sum, n_slices: int | None, rng: np.random.Generator) -> Slic
 
 
 @_sliced.register
-def _of_multiple(kernel: Scaled, n_slices: int | None, rng: np.random.Generator) -> Slices:
+def _slices_of_multiple(kernel: Scaled, n_slices: int | None, rng: np.random.Generator) -> Slices:
     return _sliced(kernel.kernel, n_slices, rng).scaled(kernel.factor)
 
 
 @_sliced.register
-def _of_columns(kernel: OnColumns, n_slices: int | None, rng: np.random.Generator) -> Slices:
+def _slices_of_columns(kernel: OnColumns, n_slices: int | None, rng: np.random.Generator) -> Slices:
     return _sliced(kernel.kernel, n_slices, rng).on(kernel)
 
 
 @_sliced.register
-def _of_simplified(kernel: Simplified, n_slices: int | None, rng: np.random.Generator) -> Slices:
+def _slices_of_simplified(
+    kernel: Simplified, n_slices: int | None, rng: np.random.Generator
+) -> Slices:
     return replace(_sliced(kernel.kernel, n_slices, rng), constant=0.0)
 
 
 @_sliced.register
-def _of_logic(kernel: Logic, n_slices: int | None, rng: np.random.Generator) -> Slices:
+def _slices_of_logic(kernel: Logic, n_slices: int | None, rng: np.random.Generator) -> Slices:
     inner = _sliced(kernel.kernel, n_slices, rng)
     return replace(inner, constant=inner.constant + kernel.kernel.delta).scaled(0.25)
 
 
 @_sliced.register
-def _of_intersection(kernel: HistogramIntersection, *_: object) -> Slices:
+def _slices_of_intersection(kernel: HistogramIntersection, *_: object) -> Slices:
     raise NoSlicesError.of(kernel, "use Stump(), which gives the same SVM")
 
 
 @_sliced.register(Laplacian)
 @_sliced.register(DecisionTree)
-def _of_trees(kernel: Kernel, *_: object) -> Slices:
+def _slices_of_trees(kernel: Kernel, *_: object) -> Slices:
     raise NoSlicesError.of(kernel, "share its rows among cells, binning.bin_rows(kernel, X)")

@@ -12,7 +12,7 @@ from kernsemble._validation import column_ends
 from kernsemble._value import Value
 from kernsemble.hypotheses import StumpSet
 
-Kind: TypeAlias = Literal["range", "rank", "distinct"]
+ScalingKind: TypeAlias = Literal["range", "rank", "distinct"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,17 +25,17 @@ class FeatureScaling(Value):
     features become zero.
     """
 
-    kind: Kind | None
+    kind: ScalingKind | None
     centre: FloatArray | None = None
     half_range: FloatArray | None = None
     stumps: StumpSet | None = None
 
     @classmethod
-    def of(cls, X: Rows, kind: Kind | None, weight: FloatArray) -> Self:
+    def from_rows(cls, X: Rows, kind: ScalingKind | None, weight: FloatArray) -> Self:
         """Return the scaling that a weighted sample asks for."""
         if kind is None:
             return cls(None)
-        check_choice("scaling", kind, (*get_args(Kind), None))  # type: ignore[arg-type]
+        check_choice("scaling", kind, (*get_args(ScalingKind), None))  # type: ignore[arg-type]
         if kind != "range":
             measure = "empirical" if kind == "rank" else "distinct"
             return cls(kind, stumps=StumpSet.spanning(X, measure, weight=weight))  # type: ignore[arg-type]

@@ -20,7 +20,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from kernsemble._typing import Array, FloatArray, Rows
-from kernsemble.solvers.linear_program import Form, Master
+from kernsemble.solvers.linear_program import Master, ProgramForm
 
 SMALLEST_LEVEL = 1e-3  # margins below it are found to tol times this, not to tol times themselves
 
@@ -133,7 +133,7 @@ def generate_columns(
     end, and a seventh to a sixteenth of that with the best stump of each of twenty features
     offered at a time, in a half to a seventh of the time.
     """
-    run = _Run(master, price, tol, max_columns, on_round)
+    run = _GenerationRun(master, price, tol, max_columns, on_round)
     try:
         status = run.finish(start_columns)
     except KeyboardInterrupt:
@@ -163,7 +163,7 @@ def generate_path(
             return
 
 
-class _Run:
+class _GenerationRun:
     """How far the generation of columns has come."""
 
     def __init__(
@@ -177,7 +177,7 @@ class _Run:
         self.master, self.price, self.on_round = master, price, on_round
         self.tol, self.max_columns = tol, max_columns
         self.most = min(max_columns, master.room)
-        self.must_separate = master.is_hard and master.form is Form.SOFT
+        self.must_separate = master.is_hard and master.form is ProgramForm.SOFT
         self.solution = master.without_hypotheses()
         self.bound = np.inf if master.maximises_margin else 0.0  # that edges give
         self.violation, self.n_rounds = np.inf, 0

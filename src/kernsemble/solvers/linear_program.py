@@ -48,7 +48,7 @@ ROUNDING = 1e-9  # by which limits that sum to one may miss it
 Found: TypeAlias = tuple[FloatArray, FloatArray, float]  # weights, U and level
 
 
-class Form(Enum):
+class ProgramForm(Enum):
     """Which of the two problems is solved."""
 
     SOFT = "min Σ w + Σ C ξ, margins of at least 1 - ξ"
@@ -88,7 +88,7 @@ class Master:
         whatever the `form`.
     rows : array of shape (n_pairs,), optional
         The row of each pair; one pair a row unless given.
-    form : Form
+    form : ProgramForm
         Which problem.
 
     Notes
@@ -99,7 +99,11 @@ class Master:
     """
 
     def __init__(
-        self, upper: FloatArray, rows: IntArray | None = None, *, form: Form = Form.SOFT
+        self,
+        upper: FloatArray,
+        rows: IntArray | None = None,
+        *,
+        form: ProgramForm = ProgramForm.SOFT,
     ) -> None:
         self.rows = np.arange(len(upper)) if rows is None else np.asarray(rows)
         self.form = form
@@ -127,7 +131,7 @@ class Master:
     @property
     def maximises_margin(self) -> bool:
         """Whether the second form is solved: it was asked for, or nothing limits U."""
-        return self.form is Form.MARGIN or self.is_hard
+        return self.form is ProgramForm.MARGIN or self.is_hard
 
     def limit(self, upper: FloatArray) -> None:
         """Set the limits of U; hypotheses and basis stay."""
@@ -390,10 +394,10 @@ def _new_model() -> tuple[Any, float]:
     return model, highspy.kHighsInf
 
 
-def _check_limits(upper: FloatArray, is_hard: bool, form: Form) -> None:
+def _check_limits(upper: FloatArray, is_hard: bool, form: ProgramForm) -> None:
     if not (upper >= 0.0).all():
         raise ValueError(f"upper has {upper.min()}: give limits of 0 or above")
     if is_hard and bool(((upper > 0.0) & np.isfinite(upper)).any()):
         raise ValueError("upper has finite and infinite limits: give the one kind or the other")
-    if form is Form.MARGIN and upper.sum() < 1.0 - ROUNDING:
+    if form is ProgramForm.MARGIN and upper.sum() < 1.0 - ROUNDING:
         raise ValueError(f"the limits sum to {upper.sum():.6g}, and U to 1: lower nu to 1 or below")

@@ -56,7 +56,7 @@ class UpdateStatus(Enum):
 
 
 @dataclass(frozen=True, eq=False)
-class Machine:
+class PartialMachine:
     r"""The machine of a distribution over the rows.
 
     Attributes
@@ -116,7 +116,7 @@ class MultiplicativeSolution:
 
     Attributes
     ----------
-    first, last, ensemble : Machine
+    first, last, ensemble : PartialMachine
         That of the starting distribution, the Parzen window classifier; that of the last
         iterate, the ρ-SVM; and the vote of all before the last, by their rates.
     lower, upper : float
@@ -131,9 +131,9 @@ class MultiplicativeSolution:
         How the run ended.
     """
 
-    first: Machine
-    last: Machine
-    ensemble: Machine
+    first: PartialMachine
+    last: PartialMachine
+    ensemble: PartialMachine
     lower: float
     upper: float
     history: History
@@ -208,7 +208,7 @@ def solve_multiplicative(
     check_positive("first_epsilon", first_epsilon)
     if max_iter is not None:
         check_count("max_iter", max_iter, 0)
-    run = _Run(products, y, start, on_step)
+    run = _UpdateRun(products, y, start, on_step)
     try:
         status = run.adapt(tol, first_epsilon, np.inf if max_iter is None else max_iter)
     except KeyboardInterrupt:
@@ -236,7 +236,7 @@ def solve_multiplicative_fixed(
     """
     check_positive("rate", rate)
     check_count("n_steps", n_steps, 0)
-    run = _Run(products, y, start, on_step)
+    run = _UpdateRun(products, y, start, on_step)
     try:
         for _ in range(n_steps):
             run.move(run.after(rate), np.nan, np.nan, rate, is_accepted=True)
@@ -270,7 +270,7 @@ class _Vote(NamedTuple):
         )
 
 
-class _Run:
+class _UpdateRun:
     """How far the updates have come."""
 
     def __init__(
@@ -366,9 +366,9 @@ class _Run:
             status=status,
         )
 
-    def _machine(self, alpha: FloatArray, decisions: FloatArray) -> Machine:
+    def _machine(self, alpha: FloatArray, decisions: FloatArray) -> PartialMachine:
         objective = inner(self.y * alpha, decisions)
-        return Machine(alpha, decisions, objective, float(self.margins(decisions).min()))
+        return PartialMachine(alpha, decisions, objective, float(self.margins(decisions).min()))
 
 
 def _checked_signs(y: FloatArray, n: int) -> FloatArray:

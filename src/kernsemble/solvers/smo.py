@@ -104,7 +104,7 @@ def solve_dual(
     return run.solution()
 
 
-class _Run:
+class _DualRun:
     """A problem and how far its solution has come."""
 
     def __init__(
@@ -202,7 +202,7 @@ class _Run:
         )
 
 
-class _WholeRun(_Run):
+class _WholeRun(_DualRun):
     """A problem whose matrix is in memory: steps of pairs and of Newton."""
 
     matrix: WholeMatrix
@@ -275,7 +275,7 @@ class _WholeRun(_Run):
         return (gain > loss.min()) | (loss < gain.max())
 
 
-class _PartialRun(_Run):
+class _PartialRun(_DualRun):
     """A problem whose matrix is not in memory: the rows that matter most are solved for at once."""
 
     matrix: RowsOnDemand

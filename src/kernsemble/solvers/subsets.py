@@ -33,7 +33,7 @@ class Moments(NamedTuple):
     variance: float
 
     @classmethod
-    def of(cls, X: FloatArray, y: FloatArray, weight: FloatArray) -> Self:
+    def from_rows(cls, X: FloatArray, y: FloatArray, weight: FloatArray) -> Self:
         """Return the moments of weighted rows, in O(n p²)."""
         share = weight / weight.sum()
         columns = np.sqrt(share)[:, np.newaxis] * standardised(np.column_stack([X, y]), weight)
@@ -94,7 +94,7 @@ def _residual_shares(
         shares[place] = max(room[k, k], PERFECT)
 
 
-class Memory:
+class SubsetMemory:
     """Scores of subsets that were seen before: a hash table on their bits.
 
     Parameters

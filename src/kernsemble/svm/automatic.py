@@ -62,7 +62,7 @@ class Contest:
         n_trials = len(candidates) + sum(each.n_stay for each in rounds[:-1])
         kinds = dict.fromkeys(candidate.scaling for candidate in candidates)
         X = self.validation.X
-        scaled = {kind: FeatureScaling.of(X, kind, counts).transform(X) for kind in kinds}
+        scaled = {kind: FeatureScaling.from_rows(X, kind, counts).transform(X) for kind in kinds}
         with task.part("race", 0, n_trials * len(self.problems)) as part:
             numbers = iter(range(n_trials * len(self.problems)))
 

@@ -13,7 +13,7 @@ from kernsemble._progress import Task, with_callbacks
 from kernsemble._splits import check_classes, read_splits
 from kernsemble._typing import FloatArray, IntArray
 from kernsemble.kernels import Kernel
-from kernsemble.preprocessing import Kind
+from kernsemble.preprocessing import ScalingKind
 from kernsemble.svm.calibration import Calibration, Kind as CurveKind, check_calibration
 from kernsemble.svm.cross_validation import (
     ForeseenClasses,
@@ -128,7 +128,7 @@ class InfiniteEnsembleClassifierCV(Selection, InfiniteEnsembleClassifier):
         cv: Any = 5,
         scoring: Any = None,
         calibration: CurveKind | None = "sigmoid",
-        scaling: Kind | Literal["auto"] | Sequence[Kind | None] | None = "auto",
+        scaling: ScalingKind | Literal["auto"] | Sequence[ScalingKind | None] | None = "auto",
         multiclass: Multiclass = "one-vs-one",
         decision_function_shape: Shape = "ovr",
         class_weight: dict[Any, float] | Literal["balanced"] | None = None,

@@ -10,7 +10,7 @@ from kernsemble._typing import BoolArray, FloatArray, Rows
 from kernsemble.kernels import Boosted, Kernel
 from kernsemble.kernels.columns import leaves
 from kernsemble.kernels.radial import Radial
-from kernsemble.preprocessing import FeatureScaling, Kind
+from kernsemble.preprocessing import FeatureScaling, ScalingKind
 from kernsemble.solvers.matrix import Matrix, as_matrix
 from kernsemble.svm.memory import Budget
 
@@ -35,7 +35,7 @@ def compare(
     X: Rows,
     counts: FloatArray,
     kernel: Kernel,
-    scaling: Kind | None,
+    scaling: ScalingKind | None,
     budget: Budget,
     is_category: BoolArray | None = None,
 ) -> Comparison:
@@ -48,7 +48,7 @@ def compare_all(
     X: Rows,
     counts: FloatArray,
     kernels: Sequence[Kernel],
-    scalings: Sequence[Kind | None],
+    scalings: Sequence[ScalingKind | None],
     budget: Budget,
     is_category: BoolArray | None = None,
 ) -> Iterator[tuple[tuple[int, int], Comparison]]:
@@ -61,7 +61,7 @@ def compare_all(
     ordered = sorted(enumerate(kernels), key=_family)
     families = [list(group) for _, group in groupby(ordered, _family)]
     for column, kind in enumerate(scalings):
-        common = FeatureScaling.of(X, kind, counts)
+        common = FeatureScaling.from_rows(X, kind, counts)
         if is_category is not None:
             common = common.sparing(is_category)
         scaled = common.transform(X)

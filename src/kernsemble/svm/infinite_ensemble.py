@@ -12,7 +12,7 @@ from kernsemble._progress import Task, with_callbacks
 from kernsemble._typing import FloatArray, IntArray, Rows
 from kernsemble._validation import read_classes, read_weights, refuse_one_class
 from kernsemble.kernels import Kernel
-from kernsemble.preprocessing import Kind
+from kernsemble.preprocessing import ScalingKind
 from kernsemble.svm.calibration import Calibration
 from kernsemble.svm.deciding import DecidesByMachines
 from kernsemble.svm.losses import LossOfClasses, Solver
@@ -156,7 +156,7 @@ class InfiniteEnsembleClassifier(ClassifierMixin, DecidesByMachines, Machine):
         self,
         kernel: str | Kernel = "stump",
         C: float | Literal["scale"] = "scale",
-        scaling: Kind | None = "range",
+        scaling: ScalingKind | None = "range",
         multiclass: Multiclass = "one-vs-one",
         decision_function_shape: Shape = "ovr",
         class_weight: dict[Any, float] | Literal["balanced"] | None = None,

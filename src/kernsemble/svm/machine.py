@@ -14,7 +14,7 @@ from kernsemble._arguments import check_count, check_penalty, check_positive
 from kernsemble._progress import CallbackSupportMixin, Task
 from kernsemble._typing import FloatArray, Rows
 from kernsemble._validation import as_table
-from kernsemble.preprocessing import Kind
+from kernsemble.preprocessing import ScalingKind
 from kernsemble.solvers import Solution, Status, solve_dual
 from kernsemble.solvers.folds import bounds_at
 from kernsemble.solvers.matrix import Matrix, RowsOnDemand, as_matrix
@@ -40,7 +40,7 @@ class Machine(CallbackSupportMixin, AdditiveMachine):  # type: ignore[misc,valid
     """A support vector machine, or several on the same rows."""
 
     C: float | Literal["scale"]
-    scaling: Kind | None
+    scaling: ScalingKind | None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -15,7 +15,7 @@ from kernsemble._progress import CallbackSupportMixin, Task, with_callbacks
 from kernsemble._typing import FloatArray, IntArray, Rows
 from kernsemble._validation import read_classes, read_weights, refuse_one_class
 from kernsemble.kernels import Kernel
-from kernsemble.preprocessing import FeatureScaling, Kind
+from kernsemble.preprocessing import FeatureScaling, ScalingKind
 from kernsemble.solvers.multiplicative import UpdateStatus
 from kernsemble.svm.columns import Columns
 from kernsemble.svm.comparison import is_learned
@@ -163,7 +163,7 @@ class MultiplicativeSVC(
         hypothesis: Hypothesis = "ensemble",
         rank: int | None = None,
         tol: float = 0.005,
-        scaling: Kind | None = None,
+        scaling: ScalingKind | None = None,
         multiclass: Multiclass = "one-vs-one",
         decision_function_shape: Shape = "ovr",
         max_iter: int | None = None,
@@ -232,7 +232,7 @@ class MultiplicativeSVC(
     def _source(self, X: Rows, weight: FloatArray) -> Source:
         """Bind scaling and kernel to rows that count, and prepare products with the kernel."""
         is_unscaled = isinstance(self.kernel, Kernel) and is_learned(self.kernel)
-        self.scaling_ = FeatureScaling.of(X, None if is_unscaled else self.scaling, weight)
+        self.scaling_ = FeatureScaling.from_rows(X, None if is_unscaled else self.scaling, weight)
         scaled = self.scaling_.transform(X)
         self.kernel_ = self._unbound_kernel(scaled, weight).bind(scaled, weight)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))

@@ -10,8 +10,8 @@ import numpy as np
 from kernsemble._progress import Task
 from kernsemble._typing import FloatArray, IntArray
 from kernsemble.solvers.multiplicative import (
-    Machine,
     MultiplicativeSolution,
+    PartialMachine,
     UpdateStatus,
     solve_multiplicative,
 )
@@ -35,7 +35,9 @@ class Trained(NamedTuple):
     ending: str
 
     @classmethod
-    def of(cls, solution: MultiplicativeSolution, machine: Machine, signed: FloatArray) -> Self:
+    def of(
+        cls, solution: MultiplicativeSolution, machine: PartialMachine, signed: FloatArray
+    ) -> Self:
         """Return one of the machines of a solution."""
         return cls(
             signed,
@@ -107,7 +109,7 @@ class Updates:
         )
         if solution.status is UpdateStatus.INDEFINITE:
             raise ValueError(f"kernel = {source.kernel}: {solution.status.value}")
-        machine: Machine = getattr(solution, self.hypothesis)
+        machine: PartialMachine = getattr(solution, self.hypothesis)
         signed = np.zeros(len(signs))
         signed[rows] = signs[rows] * machine.alpha
         trained = Trained.of(solution, machine, signed)

@@ -17,7 +17,7 @@ from kernsemble._choice import comparable_means
 from kernsemble._splits import Split
 from kernsemble._typing import FloatArray, IntArray, Rows
 from kernsemble.kernels import Exponential, Kernel, Laplacian, Perceptron, Stump
-from kernsemble.preprocessing import FeatureScaling, Kind
+from kernsemble.preprocessing import FeatureScaling, ScalingKind
 
 WIDTHS = (0.5, 1.0, 2.0, 4.0)  # gamma, in units of 1 over the mean distance
 MULTIPLES = tuple(2.0**power for power in range(-2, 7))  # of C = "scale"
@@ -33,7 +33,7 @@ class Candidate:
     """A kernel, not bound, and the scale on which it compares features."""
 
     kernel: Kernel
-    scaling: Kind | None
+    scaling: ScalingKind | None
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def race(
 
 
 def contestants(
-    X: Rows, counts: FloatArray, scalings: Sequence[Kind | None] | None = None
+    X: Rows, counts: FloatArray, scalings: Sequence[ScalingKind | None] | None = None
 ) -> list[Candidate]:
     """Return the kernels and scalings that race on rows which count so often.
 
@@ -102,7 +102,7 @@ def contestants(
     """
     found = []
     for kind in scalings or _scales(X, counts):
-        rows = FeatureScaling.of(X, kind, counts).transform(X)
+        rows = FeatureScaling.from_rows(X, kind, counts).transform(X)
         for family in (Laplacian, Exponential):
             rate = family().bind(rows, counts).rate
             assert rate is not None  # bound
@@ -111,9 +111,9 @@ def contestants(
     return found
 
 
-def _scales(X: Rows, counts: FloatArray) -> tuple[Kind, ...]:
+def _scales(X: Rows, counts: FloatArray) -> tuple[ScalingKind, ...]:
     """Return the scales that differ: on columns of two values they do by a factor only."""
-    stumps = FeatureScaling.of(X, "distinct", counts).stumps
+    stumps = FeatureScaling.from_rows(X, "distinct", counts).stumps
     assert stumps is not None
     n_levels = stumps.feature_measure.max(initial=0.0)
     return ("rank", "range", "distinct") if n_levels > 2.0 else ("range",)

@@ -11,7 +11,7 @@ from kernsemble._progress import Task, with_callbacks
 from kernsemble._typing import FloatArray, Rows
 from kernsemble._validation import read_weights
 from kernsemble.kernels import Kernel
-from kernsemble.preprocessing import Kind
+from kernsemble.preprocessing import ScalingKind
 from kernsemble.svm.losses import LossOfNumbers, Solver, penalty_unit
 from kernsemble.svm.machine import Machine
 from kernsemble.svm.problem import Problem, TargetScale
@@ -75,7 +75,7 @@ class InfiniteEnsembleRegressor(RegressorMixin, Machine):
         self,
         kernel: str | Kernel = "stump",
         C: float | Literal["scale"] = "scale",
-        scaling: Kind | None = "range",
+        scaling: ScalingKind | None = "range",
         epsilon: float | Literal["scale"] = "scale",
         tol: float = 1e-3,
         max_iter: int | None = None,

@@ -11,7 +11,7 @@ from kernsemble._choice import as_grid
 from kernsemble._progress import Task, with_callbacks
 from kernsemble._splits import read_splits
 from kernsemble.kernels import Kernel
-from kernsemble.preprocessing import Kind
+from kernsemble.preprocessing import ScalingKind
 from kernsemble.svm.cross_validation import ForeseenNumbers
 from kernsemble.svm.losses import LossOfNumbers, Solver
 from kernsemble.svm.problem import Problem, TargetScale
@@ -94,7 +94,7 @@ class InfiniteEnsembleRegressorCV(Selection, InfiniteEnsembleRegressor):
         epsilons: Sequence[float] = (0.01, 0.1),
         cv: Any = 5,
         scoring: Any = None,
-        scaling: Kind | Literal["auto"] | Sequence[Kind | None] | None = "auto",
+        scaling: ScalingKind | Literal["auto"] | Sequence[ScalingKind | None] | None = "auto",
         tol: float = 1e-3,
         max_iter: int | None = None,
         cache_size: float | None = None,

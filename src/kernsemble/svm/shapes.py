@@ -23,7 +23,8 @@ from kernsemble.kernels.slice_parts import (
 )
 from kernsemble.kernels.slices import Slices
 from kernsemble.preprocessing import FeatureScaling
-from kernsemble.solvers.quantise import Evaluator, Levels
+from kernsemble.solvers.additive.levels import Levels
+from kernsemble.solvers.additive.look_up import Evaluator
 from kernsemble.svm.blocks import FittedBlock
 
 NUMBERS_AT_ONCE = 4_000_000  # of the views of rows
@@ -142,7 +143,7 @@ class ShapeTables(FittedBlock):
 
     @cached_property
     def _evaluator(self) -> Evaluator:
-        return Evaluator.of(self.levels, self.heights, self.views.is_stepped)
+        return Evaluator.from_tables(self.levels, self.heights, self.views.is_stepped)
 
     def add_to(self, values: FloatArray, X: FloatArray) -> None:
         height = max(NUMBERS_AT_ONCE // len(self.levels), 1)

@@ -13,9 +13,13 @@ from kernsemble._arguments import check_count, check_penalty
 from kernsemble._progress import Task, with_callbacks
 from kernsemble._typing import FloatArray, IntArray, Rows
 from kernsemble.kernels import Kernel
-from kernsemble.preprocessing import Kind
+from kernsemble.preprocessing import ScalingKind
 from kernsemble.solvers import Status
-from kernsemble.solvers.path import RegularizationPath, check_ends, solve_path
+from kernsemble.solvers.regularization_path import (
+    RegularizationPath,
+    check_ends,
+    solve_regularization_path,
+)
 from kernsemble.solvers.smo import Watch
 from kernsemble.svm.comparison import compare
 from kernsemble.svm.distinct import distinct_rows
@@ -150,7 +154,7 @@ class SVMPath(InfiniteEnsembleClassifier):
         self,
         kernel: str | Kernel = "gaussian",
         C: float | Literal["loo"] = "loo",
-        scaling: Kind | None = "range",
+        scaling: ScalingKind | None = "range",
         multiclass: Multiclass = "one-vs-one",
         decision_function_shape: Shape = "ovr",
         class_weight: dict[Any, float] | Literal["balanced"] | None = None,
@@ -258,7 +262,7 @@ class SVMPath(InfiniteEnsembleClassifier):
 
         def solve(machine: int, watch: Watch) -> RegularizationPath:
             side = self._sides[machine]
-            return solve_path(
+            return solve_regularization_path(
                 _among(K, side),
                 signs[machine][side],
                 smallest_C=self.smallest_C,

@@ -19,9 +19,10 @@ from kernsemble.kernels.algebra import terms
 from kernsemble.kernels.binning import has_cells
 from kernsemble.kernels.slice_parts import Categories
 from kernsemble.kernels.slices import NoSlicesError, slices_of
-from kernsemble.preprocessing import FeatureScaling, Kind
+from kernsemble.preprocessing import FeatureScaling, ScalingKind
 from kernsemble.solvers.additive import AdditiveSolution, Tables
-from kernsemble.solvers.quantise import Levels, quantise
+from kernsemble.solvers.additive.levels import Levels
+from kernsemble.solvers.additive.quantise import quantise
 from kernsemble.svm.blocks import Block, FittedTables, stack
 from kernsemble.svm.cells import Cells
 from kernsemble.svm.columns import holds_missing
@@ -79,9 +80,11 @@ class Tabulation:
     tables: Tables
 
     @classmethod
-    def of(cls, sample: Sample, kernel: Kernel, kind: Kind | None) -> Self:
+    def of(cls, sample: Sample, kernel: Kernel, kind: ScalingKind | None) -> Self:
         """Tabulate rows with a kernel on a scale."""
-        scaling = FeatureScaling.of(sample.filled, kind, sample.counts).sparing(sample.is_category)
+        scaling = FeatureScaling.from_rows(sample.filled, kind, sample.counts).sparing(
+            sample.is_category
+        )
         rows = scaling.transform(sample.filled)
         bound = kernel.bind(rows, sample.counts)
         blocks = _blocks(bound, sample, scaling, rows)

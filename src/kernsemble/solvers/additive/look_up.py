@@ -29,7 +29,7 @@ BUCKETS_A_NUMBER = 4
 def encode(X: FloatArray, levels: Sequence[Levels]) -> IntArray:
     """Return the codes of rows, of shape (D, n), with threads over blocks of rows."""
     codes = np.empty((len(levels), len(X)), dtype=code_type(levels))
-    encoder = Encoder.of(levels)
+    encoder = Encoder.from_levels(levels)
     run(lambda rows: encoder.encode(X[rows], codes[:, rows]), blocks(len(X), ROWS_A_TASK))
     return codes
 
@@ -37,11 +37,11 @@ def encode(X: FloatArray, levels: Sequence[Levels]) -> IntArray:
 def evaluate(X: FloatArray, levels: Sequence[Levels], tables: Sequence[FloatArray]) -> FloatArray:
     r"""Return :math:`\sum_d g_d(x_d)` of rows, interpolated between levels."""
     sums = np.zeros((1, len(X)))
-    Evaluator.of(levels, tables).add_to(sums, X)
+    Evaluator.from_tables(levels, tables).add_to(sums, X)
     return sums[0]
 
 
-class Columns(NamedTuple):
+class JoinedLevels(NamedTuple):
     """The levels of all columns, end to end."""
 
     offsets: IntArray  # where those of each column start
@@ -52,7 +52,7 @@ class Columns(NamedTuple):
     values: FloatArray  # of every level, 0 for loose ones and categories
 
     @classmethod
-    def of(cls, levels: Sequence[Levels]) -> Self:
+    def from_levels(cls, levels: Sequence[Levels]) -> Self:
         """Join levels."""
         return cls(
             _starts([each.n_levels for each in levels]),
@@ -66,7 +66,7 @@ class Columns(NamedTuple):
         )
 
 
-class Search(NamedTuple):
+class BucketSearch(NamedTuple):
     """Increasing numbers of all columns, end to end, ready to be searched."""
 
     numbers: FloatArray  # those of a column are followed by infinities
@@ -78,7 +78,7 @@ class Search(NamedTuple):
     n_steps: IntArray  # of the binary search within a bucket of each column
 
     @classmethod
-    def of(cls, columns: Sequence[FloatArray]) -> Self:
+    def from_columns(cls, columns: Sequence[FloatArray]) -> Self:
         """Prepare increasing numbers."""
         lowest, highest = (
             np.array([each[end] if len(each) > 0 else 0.0 for each in columns]) for end in (0, -1)
@@ -106,13 +106,16 @@ def _starts(sizes: Sequence[int] | IntArray) -> IntArray:
 class Encoder(NamedTuple):
     """The levels of entries: a level has as many cuts below its entries as levels."""
 
-    columns: Columns
-    search: Search
+    columns: JoinedLevels
+    search: BucketSearch
 
     @classmethod
-    def of(cls, levels: Sequence[Levels]) -> Self:
+    def from_levels(cls, levels: Sequence[Levels]) -> Self:
         """Prepare levels."""
-        return cls(Columns.of(levels), Search.of([each.cuts for each in levels]))
+        return cls(
+            JoinedLevels.from_levels(levels),
+            BucketSearch.from_columns([each.cuts for each in levels]),
+        )
 
     def encode(self, X: FloatArray, codes: IntArray) -> None:
         """Write the level of every entry."""
@@ -137,13 +140,13 @@ class Evaluator(NamedTuple):
     Costs a search an entry, and a look-up an entry and machine.
     """
 
-    columns: Columns
-    search: Search
+    columns: JoinedLevels
+    search: BucketSearch
     heights: FloatArray  # of every machine at each level
     slopes: FloatArray  # of every machine from each level to the next
 
     @classmethod
-    def of(
+    def from_tables(
         cls,
         levels: Sequence[Levels],
         tables: Sequence[FloatArray],
@@ -155,12 +158,14 @@ class Evaluator(NamedTuple):
         """
         steps = np.zeros(len(levels), dtype=bool) if is_stepped is None else is_stepped
         heights = np.hstack([np.atleast_2d(table) for table in tables])
-        columns = Columns.of(levels)
+        columns = JoinedLevels.from_levels(levels)
         numbers = [
             each.cuts if has_steps else np.nextafter(each.values[1:], -np.inf)
             for each, has_steps in zip(levels, steps, strict=True)
         ]
-        return cls(columns, Search.of(numbers), heights, _slopes(columns, heights, steps))
+        return cls(
+            columns, BucketSearch.from_columns(numbers), heights, _slopes(columns, heights, steps)
+        )
 
     def add_to(self, sums: FloatArray, X: FloatArray) -> None:
         """Add the sums of rows to those of machines, (n_machines, n), with threads over rows."""
@@ -173,7 +178,7 @@ class Evaluator(NamedTuple):
         run(work, blocks(len(X), ROWS_EVALUATED_A_TASK))
 
 
-def _slopes(columns: Columns, heights: FloatArray, is_stepped: BoolArray) -> FloatArray:
+def _slopes(columns: JoinedLevels, heights: FloatArray, is_stepped: BoolArray) -> FloatArray:
     """Return the slopes between neighbouring ordered levels, 0 after the last one."""
     slopes = np.zeros_like(heights)
     with np.errstate(all="ignore"):
@@ -208,7 +213,7 @@ def _count_below(numbers: FloatArray, lowest: float, density: float, below: IntA
 
 
 @jit
-def _search(search: Search, d: int, n: int, x: FloatArray, place: IntArray) -> None:
+def _search(search: BucketSearch, d: int, n: int, x: FloatArray, place: IntArray) -> None:
     """Write how many numbers of a column are below each x: all take a step, then the next."""
     numbers = search.numbers[search.first[d] : search.first[d + 1]]
     below = search.below[search.first_bucket[d] : search.first_bucket[d + 1]]
@@ -224,7 +229,7 @@ def _search(search: Search, d: int, n: int, x: FloatArray, place: IntArray) -> N
 
 
 @jit
-def _encode(X: FloatArray, columns: Columns, search: Search, codes: IntArray) -> None:
+def _encode(X: FloatArray, columns: JoinedLevels, search: BucketSearch, codes: IntArray) -> None:
     x, place = np.empty(ROWS_IN_CACHE), np.empty(ROWS_IN_CACHE, dtype=np.int32)
     for first in range(0, len(X), ROWS_IN_CACHE):
         n = min(ROWS_IN_CACHE, len(X) - first)
@@ -246,7 +251,7 @@ def _tally(
     X: FloatArray,
     codes: IntArray,
     weight: FloatArray,
-    columns: Columns,
+    columns: JoinedLevels,
     total: FloatArray,
     mass: FloatArray,
     is_right: BoolArray,
@@ -275,8 +280,8 @@ def _tally(
 @jit
 def _add_tables(
     X: FloatArray,
-    columns: Columns,
-    search: Search,
+    columns: JoinedLevels,
+    search: BucketSearch,
     heights: FloatArray,
     slopes: FloatArray,
     sums: FloatArray,

@@ -11,7 +11,7 @@ import numpy as np
 
 from kernsemble._typing import FloatArray
 from kernsemble.solvers.additive.losses import Loss
-from kernsemble.solvers.additive.system import NewtonSystem
+from kernsemble.solvers.additive.newton_system import NewtonSystem
 from kernsemble.solvers.additive.tables import Tables, inner
 
 FLATNESS = 0.3  # of the slope along a step, that ends its search

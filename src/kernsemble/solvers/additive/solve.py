@@ -61,10 +61,12 @@ def solve_additive(
     --------
     >>> import numpy as np
     >>> from kernsemble.solvers.additive import Kinked, Tables, solve_additive
-    >>> from kernsemble.solvers.quantise import quantise
+    >>> from kernsemble.solvers.additive.quantise import quantise
     >>> X, y = np.array([[0.0], [1.0], [3.0], [4.0]]), np.array([-1.0, -1.0, 1.0, 1.0])
     >>> (levels,), codes = quantise(X)
-    >>> tables = Tables.of(codes, [np.diff(levels.values)], [np.empty(0)], [levels.middle])
+    >>> tables = Tables.from_measures(
+    ...     codes, [np.diff(levels.values)], [np.empty(0)], [levels.middle]
+    ... )
     >>> solution = solve_additive(tables, Kinked.hinge(y, np.full(4, 10.0)))
     >>> solution.decisions.round(2)
     array([-1., -1.,  1.,  1.])

@@ -16,8 +16,8 @@ import numpy as np
 from kernsemble._typing import FloatArray
 from kernsemble.solvers.additive.losses import AnyLoss, Kinked, Smooth, Smoothed, mean_strength
 from kernsemble.solvers.additive.newton import Point
+from kernsemble.solvers.additive.newton_system import NewtonSystem
 from kernsemble.solvers.additive.result import AdditiveSolution
-from kernsemble.solvers.additive.system import NewtonSystem
 from kernsemble.solvers.additive.tables import Tables, inner
 from kernsemble.solvers.result import Status
 

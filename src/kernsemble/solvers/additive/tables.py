@@ -62,7 +62,7 @@ class Tables:
     has_threads: bool = True
 
     @classmethod
-    def of(
+    def from_measures(
         cls,
         codes: IntArray,
         measures: Sequence[FloatArray],

@@ -45,7 +45,7 @@ class DualSimplex:
     """
 
     def __init__(self, cost: FloatArray, lower: FloatArray) -> None:
-        self._tableau = Tableau.of(cost, lower)
+        self._tableau = Tableau.without_rows(cost, lower)
         self._rng = np.random.default_rng(0)
         self.n_steps = 0
 

@@ -70,7 +70,7 @@ class Tableau(NamedTuple):
     candidates: IntArray
 
     @classmethod
-    def of(cls, cost: FloatArray, lower: FloatArray) -> Self:
+    def without_rows(cls, cost: FloatArray, lower: FloatArray) -> Self:
         """Return a program without rows."""
         n = len(cost)
         return cls(

@@ -30,7 +30,7 @@ class SortedColumns(NamedTuple):
     is_step: BoolArray
 
     @classmethod
-    def of(cls, X: FloatArray) -> "SortedColumns":
+    def from_rows(cls, X: FloatArray) -> "SortedColumns":
         """Sort all columns, in O(D n log n)."""
         order = np.argsort(X, axis=0, kind="stable")
         values = np.take_along_axis(X, order, axis=0)
@@ -39,7 +39,7 @@ class SortedColumns(NamedTuple):
         return cls(np.ascontiguousarray(order.T, dtype=np.int32), is_step)
 
 
-class Stump(NamedTuple):
+class IndexedStump(NamedTuple):
     """A stump: `below` at or below step number `step` of column `feature`, else `above`.
 
     A constant has step −1, below which there is nothing.
@@ -57,7 +57,7 @@ class BoostedStumps(NamedTuple):
     Attributes
     ----------
     stumps : array of shape (n_rounds, 4)
-        The fields of a `Stump` for each round.
+        The fields of an `IndexedStump` for each round.
     errors : array of shape (n_rounds,)
         Their weighted errors, each at its round.
     has_ended : bool
@@ -70,7 +70,7 @@ class BoostedStumps(NamedTuple):
     has_ended: bool
 
 
-def best_stump(columns: SortedColumns, gains: FloatArray) -> tuple[Stump, float]:
+def best_stump(columns: SortedColumns, gains: FloatArray) -> tuple[IndexedStump, float]:
     r"""Return the stump with the largest gain, and that gain.
 
     .. math:: \max_h \textstyle\sum_i G_{i, h(x_i)}
@@ -88,13 +88,13 @@ def best_stump(columns: SortedColumns, gains: FloatArray) -> tuple[Stump, float]
     """
     stumps, found = best_stumps(columns, gains)
     best = _first_best(found, ROUNDING * float(gains.sum()))
-    return Stump(*stumps[best].tolist()), float(found[best])
+    return IndexedStump(*stumps[best].tolist()), float(found[best])
 
 
 def best_stumps(columns: SortedColumns, gains: FloatArray) -> tuple[IntArray, FloatArray]:
     """Return the best constant and then the best stump of every column, with their gains.
 
-    Stumps are rows of an array, the fields of `Stump`. A column that is constant has none; its
+    Stumps are rows of an array, the fields of `IndexedStump`. A constant column has none; its
     gain is minus infinity.
     """
     gains = np.ascontiguousarray(gains, dtype=np.float64)

@@ -10,8 +10,8 @@ import numpy as np
 
 from kernsemble._typing import FloatArray, IntArray
 from kernsemble.solvers.matrix import WholeMatrix
-from kernsemble.solvers.path.elbow import Elbow
-from kernsemble.solvers.path.result import Side
+from kernsemble.solvers.regularization_path.elbow import Elbow
+from kernsemble.solvers.regularization_path.result import Side
 from kernsemble.solvers.result import Status
 from kernsemble.solvers.smo import solve_dual
 

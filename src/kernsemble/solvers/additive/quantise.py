@@ -18,15 +18,7 @@ from kernsemble._jit import jit
 from kernsemble._threads import blocks, run
 from kernsemble._typing import BoolArray, FloatArray, IntArray
 from kernsemble.solvers.additive.levels import MOST_LEVELS, Levels, code_type
-from kernsemble.solvers.additive.look_up import (
-    ROWS_A_TASK,
-    Encoder,
-    Evaluator,
-    encode,
-    evaluate,
-)
-
-__all__ = ["Evaluator", "Levels", "encode", "evaluate", "quantise"]
+from kernsemble.solvers.additive.look_up import ROWS_A_TASK, Encoder
 
 ROWS_THAT_TELL_QUANTILES = 50_000  # some 200 for each of 256 levels
 HEAVY = 4.0  # times the weight of an average level: worth a level of its own
@@ -69,7 +61,7 @@ def quantise(
     Examples
     --------
     >>> import numpy as np
-    >>> from kernsemble.solvers.quantise import quantise
+    >>> from kernsemble.solvers.additive.quantise import quantise
     >>> (levels,), codes = quantise(np.array([[3.0], [1.0], [np.nan], [3.0]]))
     >>> levels.values, codes
     (array([1., 3.]), array([[1, 0, 2, 1]], dtype=uint8))
@@ -198,7 +190,7 @@ def _encoded(
     X: FloatArray, weight: FloatArray, levels: Sequence[Levels], codes: IntArray
 ) -> tuple[list[Levels], BoolArray]:
     """Encode all rows; return levels with values and weights of all rows, and which are right."""
-    encoder = Encoder.of(levels)
+    encoder = Encoder.from_levels(levels)
 
     def work(rows: slice) -> tuple[FloatArray, FloatArray, BoolArray]:
         encoder.encode(X[rows], codes[:, rows])

@@ -3,7 +3,7 @@
 import numpy as np
 
 from kernsemble._typing import FloatArray, IntArray
-from kernsemble.solvers.additive.conjugate import solve_by_products
+from kernsemble.solvers.additive.conjugate_gradients import solve_by_products
 from kernsemble.solvers.additive.gram import RowProducts, solve_by_rows
 from kernsemble.solvers.additive.hessian import solve_by_factor
 from kernsemble.solvers.additive.tables import Tables

@@ -14,8 +14,8 @@ from kernsemble._arguments import check_count, check_positive
 from kernsemble._jit import jit
 from kernsemble._typing import FloatArray, IntArray
 from kernsemble.solvers.matrix import WholeMatrix
-from kernsemble.solvers.path.result import RegularizationPath, Side
-from kernsemble.solvers.path.state import ROUNDING, State
+from kernsemble.solvers.regularization_path.result import RegularizationPath, Side
+from kernsemble.solvers.regularization_path.state import ROUNDING, State
 from kernsemble.solvers.result import Status
 
 LARGEST_SUM = 1e9  # of the terms of f, in margins: beyond it rounding shows in seven digits
@@ -35,7 +35,7 @@ OnBreakpoint = Callable[[int, float], None]
 Rates: TypeAlias = tuple[FloatArray, FloatArray, float]
 
 
-def solve_path(
+def solve_regularization_path(
     K: FloatArray,
     y: FloatArray,
     *,
@@ -86,7 +86,7 @@ def solve_path(
     --------
     >>> import numpy as np
     >>> x, y = np.arange(6.0), np.array([-1.0, -1.0, 1.0, -1.0, 1.0, 1.0])
-    >>> path = solve_path(np.exp(-(np.subtract.outer(x, x) ** 2)), y)
+    >>> path = solve_regularization_path(np.exp(-(np.subtract.outer(x, x) ** 2)), y)
     >>> path.Cs.round(3)
     array([0.741, 0.741, 1.212, 1.212, 2.559, 2.559])
     >>> beta, bias = path.at(1.0)
@@ -105,7 +105,7 @@ def solve_path(
     weight = np.ones(len(y)) if weight is None else np.asarray(weight, dtype=np.float64)
     if not (np.any(weight[y > 0.0] > 0.0) and np.any(weight[y < 0.0] > 0.0)):
         raise ValueError("y: give rows of positive weight of both classes, -1 and 1")
-    run = _Run(WholeMatrix(K), y, weight, max_breakpoints, on_breakpoint)
+    run = _PathRun(WholeMatrix(K), y, weight, max_breakpoints, on_breakpoint)
     try:
         run.follow(smallest_C, largest_C)
     except KeyboardInterrupt:
@@ -124,7 +124,7 @@ def check_ends(smallest_C: float | None, largest_C: float | None) -> None:
         raise ValueError(f"largest_C = {largest_C!r}: give more than smallest_C = {smallest_C!r}")
 
 
-class _Run:
+class _PathRun:
     """A path as far as it has been followed."""
 
     def __init__(
