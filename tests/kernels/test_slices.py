@@ -111,7 +111,6 @@ class TestExactSlices:
         kernel = Stump().on([2, 0]) + Perceptron().on([0, 1]) + Category().on([1]).on([1, 2])
         slices = slices_of((kernel + Perceptron().on([-1])).bind(X), n_slices=3)
         assert_array_equal(slices.columns, [2, 0, -1, -1, -1, 2])
-        assert_array_equal(slices.category_columns, [2])
         assert (slices.n_ordered, slices.n_unordered) == (6, 1)
 
 

@@ -20,7 +20,6 @@ from kernsemble.solvers.additive import (
     descent,
     solve,
     solve_additive,
-    tables as tables_module,
 )
 from kernsemble.solvers.additive.quantise import quantise
 
@@ -342,9 +341,8 @@ def test_an_error_of_the_watch_is_passed_on():
 def test_the_number_of_threads_changes_nothing(threads, name, monkeypatch):
     expected = solve_additive(TABLES, LOSSES[name])
     monkeypatch.setenv("NUMBA_NUM_THREADS", threads)
-    monkeypatch.setattr(tables_module, "ENTRIES_WORTH_THREADS", 0)
-    monkeypatch.setattr(tables_module, "ROWS_A_TASK", 20)
-    solution = solve_additive(TABLES, LOSSES[name])
+    shared = replace(TABLES, entries_worth_threads=0, rows_per_task=20)
+    solution = solve_additive(shared, LOSSES[name])
     assert_array_equal(solution.decisions, expected.decisions)
 
 
@@ -358,13 +356,14 @@ def test_the_seed_of_descent_decides_the_order_and_not_the_optimum():
     assert first.dual == pytest.approx(other.dual, rel=1e-5)
 
 
-def test_descent_hands_over_where_it_crawls(monkeypatch):
+def test_descent_hands_over_where_it_crawls():
     loss = Kinked.hinge(y, 100.0 * ONE)
     handed = solve_additive(TABLES, loss, method="descent", tol=1e-6)
     assert handed.method == "descent, newton"
-    assert handed.n_iter > descent.MOST_PASSES
-    monkeypatch.setattr(descent, "MOST_PASSES", 10**6)
-    easy = solve_additive(TABLES, Kinked.hinge(y, 1e-4 * ONE), method="descent", tol=1e-6)
+    assert handed.n_iter > descent.MAX_PASSES
+    easy = solve_additive(
+        TABLES, Kinked.hinge(y, 1e-4 * ONE), method="descent", tol=1e-6, max_passes=10**6
+    )
     assert easy.method == "descent"
     assert easy.status is Status.CONVERGED
 

@@ -123,3 +123,19 @@ def test_every_solved_problem_is_told():
         TABLES, LOSSES[2], CS[:3], HELD_OUT, on_solved=lambda: told.append(1), tol=1e-2
     )
     assert len(told) == 3 * len(HELD_OUT)
+
+
+def test_an_interrupt_in_one_fold_ends_all():
+    def watch(n_iter, gap):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt, match="cross-validation"):
+        solve_additive_folds(TABLES, LOSSES[2], CS, HELD_OUT, watch=watch)
+
+
+def test_an_interrupted_solution_is_the_last_of_a_path():
+    def watch(n_iter, gap):
+        raise KeyboardInterrupt
+
+    path = list(solve_additive_path(TABLES, LOSSES[2], CS, watch=watch))
+    assert [solution.status for solution in path] == [Status.INTERRUPTED]

@@ -29,8 +29,8 @@ def soft_optimum(A, upper):
     return -linprog(-np.ones(len(upper)), A, np.ones(len(A)), bounds=[(0, u) for u in upper]).fun
 
 
-def simplex_of(A, upper, level=1.0):
-    simplex = DualSimplex(np.ones(A.shape[1]), np.zeros(A.shape[1]))
+def simplex_of(A, upper, level=1.0, **settings):
+    simplex = DualSimplex(np.ones(A.shape[1]), np.zeros(A.shape[1]), **settings)
     simplex.bound(upper, np.empty(0))
     simplex.append(A, level)
     return simplex
@@ -165,10 +165,9 @@ def test_the_kernel_and_its_inverse_belong_together():
 
 
 @pytest.mark.parametrize("C", [0.05, 1.0])
-def test_costs_without_ties_lead_to_the_optimum_of_those_with_ties(C, monkeypatch):
-    monkeypatch.setattr(program, "PATIENCE", -1)  # at once
+def test_costs_without_ties_lead_to_the_optimum_of_those_with_ties(C):
     A, upper = degenerate_votes(40, 24, seed=10), np.full(24, C)
-    simplex = simplex_of(A[:0], upper)
+    simplex = simplex_of(A[:0], upper, patience=-1)  # ties are broken at once
     for end in range(1, len(A) + 1):
         simplex.append(A[end - 1 : end], 1.0)
         assert simplex.solve()

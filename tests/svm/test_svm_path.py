@@ -115,7 +115,7 @@ def test_the_choice_has_the_least_leave_one_out_bound():
     assert_array_equal(path.Cs_, np.unique(path.paths_[0].Cs))
     K = path.kernel_(path.scaling_.transform(X))
     by_solver = solve_regularization_path(K, y.astype(float))
-    assert pytest.approx(by_solver.best_by_leave_one_out()) == path.C_
+    assert pytest.approx(by_solver.Cs[np.argmin(by_solver.leave_one_out_errors())]) == path.C_
     assert path.n_iter_ == len(by_solver.Cs)
 
 
@@ -329,7 +329,7 @@ def test_other_impossible_requests_are_named():
     with pytest.raises(GramTooLargeError, match="80 rows"):
         next(path.staged_decision_function(Z))
     rows = np.array([[0.0], [0.0], [1.0]])
-    with pytest.raises(ValueError, match="C = inf: nothing separates"):
+    with pytest.raises(ValueError, match="C = inf: the classes are not separable"):
         SVMPath(Linear(), C=np.inf, scaling=None).fit(rows, [0, 1, 1])
 
 

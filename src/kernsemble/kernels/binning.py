@@ -32,7 +32,7 @@ from kernsemble.kernels.gram import fill_gram
 from kernsemble.kernels.radial import Laplacian
 from kernsemble.kernels.regions import DecisionTree
 
-ROWS_A_TASK = 4_096
+ROWS_PER_TASK = 4_096
 ROWS_THAT_TELL_THE_ERROR = 256
 GOLDEN = 0.5 * (np.sqrt(5.0) - 1.0)
 
@@ -178,7 +178,7 @@ class Grids(Value):
                 columns, density, self.shift, self.mixers, self.known, self.first, cells[span]
             )
 
-        run(work, blocks(len(cells), ROWS_A_TASK))
+        run(work, blocks(len(cells), ROWS_PER_TASK))
         return cells
 
     def kernel(self, X: ArrayLike, Y: ArrayLike | None = None) -> FloatArray:

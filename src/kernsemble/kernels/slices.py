@@ -165,11 +165,6 @@ class Slices(Value):
         return _joined([part.columns for part in self.ordered])
 
     @property
-    def category_columns(self) -> IntArray:
-        """The column that each unordered slice sees."""
-        return _joined([part.columns for part in self.unordered])
-
-    @property
     def weights(self) -> FloatArray:
         """The weights w of the unordered slices; those of ordered ones are in the positions."""
         each = [part.factor for part in self.unordered for _ in range(part.n_slices)]

@@ -37,7 +37,7 @@ Step: TypeAlias = Literal["bound", "line-search"]
 SMALLEST_SHARE = 1e-6  # of W₋ in W₊ that a step believes: ½ ln of its inverse is the longest
 NOTHING = 1e-12  # a share of W₋ in W₊ that is rounding
 LEAST_SCORE = 1e-7  # W₊ − W₋ as a share of their sum: the loss falls by the square of less
-ROWS_A_TASK = 64
+ROWS_PER_TASK = 64
 MOST_TRIALS = 60  # of a length of step
 LEAST_SLOPE = 1e-3  # as a share of the first, where a line search ends
 
@@ -89,7 +89,7 @@ class Pairs:
         self.F, self.is_exp, self.step = F / self._size, loss == "exp", step
         self._C, self._weight = np.ascontiguousarray(C), weight / weight.sum()
         self._K, self._B = np.zeros((m, m)), np.empty((m, m))
-        self._tasks = blocks(m, ROWS_A_TASK)
+        self._tasks = blocks(m, ROWS_PER_TASK)
         self._last: FloatArray | None = None
         self._longest_target = float(np.square(C).sum(axis=1).max())
         self.loss = self._move(np.zeros(m), 0.0)

@@ -14,8 +14,8 @@ from kernsemble._jit import jit, jit_sums
 from kernsemble._threads import blocks, run
 from kernsemble._typing import FloatArray, IntArray
 
-ROWS_A_TASK = 2048  # of a factor; whatever the number of threads, so that sums are the same
-SLICES_A_TASK = 4
+ROWS_PER_TASK = 2048  # of a factor; whatever the number of threads, so that sums are the same
+SLICES_PER_TASK = 4
 ENTRIES_WORTH_THREADS = 500_000
 
 Result = TypeVar("Result")
@@ -63,7 +63,7 @@ class LowRankProducts:
         self.G, self.n = G, len(G)
         self.largest = float(np.einsum("ij,ij->i", G, G).max())
         self._columns = np.ascontiguousarray(G.T)
-        self._tasks = blocks(self.n, ROWS_A_TASK)
+        self._tasks = blocks(self.n, ROWS_PER_TASK)
 
     def times(self, v: FloatArray) -> FloatArray:
         C, v, product = self._columns, v.astype(self.G.dtype), np.zeros(self.n, self.G.dtype)
@@ -110,7 +110,7 @@ class SliceProducts:
         for s in range(n_slices):
             self._order[s] = np.argsort(positions[:, s], kind="stable")
             self._gaps[s, :-1] = np.diff(positions[self._order[s], s])
-        self._tasks = blocks(n_slices, SLICES_A_TASK)
+        self._tasks = blocks(n_slices, SLICES_PER_TASK)
 
     def times(self, v: FloatArray) -> FloatArray:
         v = np.ascontiguousarray(v, dtype=np.float64)

@@ -17,7 +17,7 @@ from kernsemble._typing import FloatArray, Rows
 from kernsemble.kernels import Kernel
 from kernsemble.solvers import Status
 from kernsemble.solvers.additive import AdditiveSolution, solve_additive
-from kernsemble.solvers.smo import Watch
+from kernsemble.solvers.interrupts import Watch
 from kernsemble.svm.blocks import FittedTables
 from kernsemble.svm.columns import Columns, holds_missing, knows_missing
 from kernsemble.svm.losses import KINKED, Solver, loss_of, penalty_unit

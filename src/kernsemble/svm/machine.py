@@ -17,8 +17,8 @@ from kernsemble._validation import as_table
 from kernsemble.preprocessing import ScalingKind
 from kernsemble.solvers import Solution, Status, solve_dual
 from kernsemble.solvers.folds import bounds_at
+from kernsemble.solvers.interrupts import Watch
 from kernsemble.solvers.matrix import Matrix, RowsOnDemand, as_matrix
-from kernsemble.solvers.smo import Watch
 from kernsemble.svm.additive_machine import AdditiveMachine, dense_rows
 from kernsemble.svm.comparison import Comparison, compare
 from kernsemble.svm.expansion import expansion_values

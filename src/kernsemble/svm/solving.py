@@ -7,7 +7,7 @@ from typing import Protocol, TypeVar
 from kernsemble._progress import Task
 from kernsemble._threads import run
 from kernsemble.solvers import Status
-from kernsemble.solvers.smo import Watch
+from kernsemble.solvers.interrupts import Watch
 
 
 class _Found(Protocol):

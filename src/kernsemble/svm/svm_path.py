@@ -15,12 +15,12 @@ from kernsemble._typing import FloatArray, IntArray, Rows
 from kernsemble.kernels import Kernel
 from kernsemble.preprocessing import ScalingKind
 from kernsemble.solvers import Status
+from kernsemble.solvers.interrupts import Watch
 from kernsemble.solvers.regularization_path import (
     RegularizationPath,
     check_ends,
     solve_regularization_path,
 )
-from kernsemble.solvers.smo import Watch
 from kernsemble.svm.comparison import compare
 from kernsemble.svm.distinct import distinct_rows
 from kernsemble.svm.infinite_ensemble import InfiniteEnsembleClassifier

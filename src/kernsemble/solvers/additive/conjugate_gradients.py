@@ -16,7 +16,7 @@ from kernsemble._jit import jit
 from kernsemble._typing import FloatArray, IntArray
 from kernsemble.solvers.additive.tables import Tables, inner
 
-TABLES_A_TASK = 64
+TABLES_PER_TASK = 64
 TIME_OF_A_LEVEL = 40  # in entries of a product
 
 
@@ -59,13 +59,13 @@ def _preconditioned(tables: Tables, mass: FloatArray, r: FloatArray) -> FloatArr
     z, bend, pull = np.zeros_like(r), np.empty_like(r), np.empty_like(r)
 
     def work(first: int) -> None:
-        some = slice(first, first + TABLES_A_TASK)
-        ends = tables.offsets[first : first + TABLES_A_TASK + 1]
+        some = slice(first, first + TABLES_PER_TASK)
+        ends = tables.offsets[first : first + TABLES_PER_TASK + 1]
         _solve_each(
             ends, tables.n_ordered[some], tables.root[some], tables.scale, mass, r, bend, pull, z
         )
 
-    tasks = range(0, tables.n_tables, TABLES_A_TASK)
+    tasks = range(0, tables.n_tables, TABLES_PER_TASK)
     tables.share(work, tasks, TIME_OF_A_LEVEL * tables.n_levels)
     return z
 

@@ -16,14 +16,15 @@ from kernsemble._jit import jit
 from kernsemble._typing import FloatArray, IntArray
 from kernsemble.solvers.additive.losses import Kinked, mean_strength
 from kernsemble.solvers.additive.result import AdditiveSolution
-from kernsemble.solvers.additive.stages import KinkedRun, Watch, relative
+from kernsemble.solvers.additive.stages import KinkedRun, relative
 from kernsemble.solvers.additive.tables import Tables, inner
+from kernsemble.solvers.interrupts import Watch
 from kernsemble.solvers.result import Status
 
-PASSES_A_CHECK = 3
-MOST_PASSES = 45  # before Newton's method takes over
-ROWS_A_CALL = 16_384
-HANDED_WIDTH = 10.0  # times the relative gap and the spread, to go on from with Newton
+PASSES_PER_CHECK = 3
+MAX_PASSES = 45  # maximum number of passes before Newton's method takes over
+ROWS_PER_CALL = 16_384  # rows visited by compiled code between two checks for interrupts
+HANDED_WIDTH = 10.0  # first width of Newton's method, over the relative gap times the spread
 
 
 class Descent:
@@ -38,7 +39,9 @@ class Descent:
         start: AdditiveSolution | None,
         watch: Watch | None,
         rng: np.random.Generator,
+        max_passes: int = MAX_PASSES,
     ) -> None:
+        self.max_passes = max_passes
         self.tables, self.loss, self.tol, self.max_iter = tables, loss, tol, max_iter
         self.watch, self.rng, self.status = watch, rng, Status.STOPPED
         self.rows = np.flatnonzero(loss.C)
@@ -59,7 +62,8 @@ class Descent:
     def finish(self) -> AdditiveSolution:
         """Take passes until the gap is small enough, or Newton's method is quicker."""
         try:
-            while self.status is Status.STOPPED and self.n_iter < min(self.max_iter, MOST_PASSES):
+            n_passes = min(self.max_iter, self.max_passes)
+            while self.status is Status.STOPPED and self.n_iter < n_passes:
                 self.advance()
         except KeyboardInterrupt:
             self.check()
@@ -70,7 +74,7 @@ class Descent:
 
     def advance(self) -> None:
         """Take a few passes, each over the rows that may still move, and check."""
-        for _ in range(min(PASSES_A_CHECK, self.max_iter - self.n_iter)):
+        for _ in range(min(PASSES_PER_CHECK, self.max_iter - self.n_iter)):
             if self.watch is not None:
                 self.watch(self.n_iter, self.gap)
             self.take_pass()
@@ -81,8 +85,8 @@ class Descent:
         stays = np.empty(len(order), dtype=bool)
         tables, loss = self.tables, self.loss
         largest = 0.0
-        for first in range(0, len(order), ROWS_A_CALL):
-            part = slice(first, first + ROWS_A_CALL)
+        for first in range(0, len(order), ROWS_PER_CALL):
+            part = slice(first, first + ROWS_PER_CALL)
             self.total, violation = _descend(
                 order[part], self.codes_by_row, tables.offsets, tables.n_ordered, tables.root,
                 self.lengths, self.norms, self.rho, loss.p, loss.lower, loss.upper, loss.epsilon,

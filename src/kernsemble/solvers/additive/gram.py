@@ -15,7 +15,7 @@ from kernsemble._typing import FloatArray, IntArray
 from kernsemble.solvers.additive.hessian import solve_definite
 from kernsemble.solvers.additive.tables import Tables
 
-ROWS_A_TASK = 64
+ROWS_PER_TASK = 64
 COLUMNS_IN_CACHE = 512
 
 
@@ -58,10 +58,10 @@ class RowProducts:
         norms, matrix = np.abs(positions).sum(axis=0), np.zeros((n, n))
 
         def work(first: int) -> None:
-            span = slice(first, min(first + ROWS_A_TASK, n))
+            span = slice(first, min(first + ROWS_PER_TASK, n))
             _fill_rows(positions, norms, shares, names, span.start, span.stop, matrix)
 
-        tables.share(work, range(0, n, ROWS_A_TASK), n * n * tables.n_tables)
+        tables.share(work, range(0, n, ROWS_PER_TASK), n * n * tables.n_tables)
         return matrix
 
 

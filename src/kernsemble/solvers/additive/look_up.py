@@ -20,17 +20,17 @@ from kernsemble._threads import blocks, run
 from kernsemble._typing import BoolArray, FloatArray, IntArray
 from kernsemble.solvers.additive.levels import Levels, code_type
 
-ROWS_A_TASK = 32_768
-ROWS_EVALUATED_A_TASK = 2_048
+ROWS_PER_TASK = 32_768
+ROWS_PER_EVALUATION = 2_048
 ROWS_IN_CACHE = 512
-BUCKETS_A_NUMBER = 4
+BUCKETS_PER_NUMBER = 4
 
 
 def encode(X: FloatArray, levels: Sequence[Levels]) -> IntArray:
     """Return the codes of rows, of shape (D, n), with threads over blocks of rows."""
     codes = np.empty((len(levels), len(X)), dtype=code_type(levels))
     encoder = Encoder.from_levels(levels)
-    run(lambda rows: encoder.encode(X[rows], codes[:, rows]), blocks(len(X), ROWS_A_TASK))
+    run(lambda rows: encoder.encode(X[rows], codes[:, rows]), blocks(len(X), ROWS_PER_TASK))
     return codes
 
 
@@ -83,7 +83,7 @@ class BucketSearch(NamedTuple):
         lowest, highest = (
             np.array([each[end] if len(each) > 0 else 0.0 for each in columns]) for end in (0, -1)
         )
-        n_buckets = np.array([BUCKETS_A_NUMBER * len(each) + 1 for each in columns])
+        n_buckets = np.array([BUCKETS_PER_NUMBER * len(each) + 1 for each in columns])
         with np.errstate(all="ignore"):
             density = (n_buckets - 1) / (highest - lowest)
         density[~np.isfinite(density)] = 0.0  # all are in the first bucket
@@ -175,7 +175,7 @@ class Evaluator(NamedTuple):
                 X[rows], self.columns, self.search, self.heights, self.slopes, sums[:, rows]
             )
 
-        run(work, blocks(len(X), ROWS_EVALUATED_A_TASK))
+        run(work, blocks(len(X), ROWS_PER_EVALUATION))
 
 
 def _slopes(columns: JoinedLevels, heights: FloatArray, is_stepped: BoolArray) -> FloatArray:

@@ -8,7 +8,6 @@ the stage before (the method of multipliers), so that a modest width gives the e
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from kernsemble.solvers.additive.newton import Point
 from kernsemble.solvers.additive.newton_system import NewtonSystem
 from kernsemble.solvers.additive.result import AdditiveSolution
 from kernsemble.solvers.additive.tables import Tables, inner
+from kernsemble.solvers.interrupts import Watch
 from kernsemble.solvers.result import Status
 
 EASY_STRENGTH = 2.0  # C times the mean squared norm of a row
@@ -29,8 +29,6 @@ SMALLEST_WIDTH = 1e-8  # of the spread of the targets
 STEPS_A_STAGE = 40  # more: the width fell too fast
 MOST_IDLE_STAGES = 50  # more: the smallest width, where rounding is all that is left
 STARTING_WIDTH = 1.0  # of the spread, from a solution for the same strengths
-
-Watch = Callable[[int, float], None]
 
 
 class Run(ABC):

@@ -31,9 +31,7 @@ from kernsemble._typing import FloatArray, IntArray
 
 Task = TypeVar("Task")
 
-ROWS_A_TASK = 8_192
-TABLES_A_TASK = 5
-ENTRIES_WORTH_THREADS = 1_000_000  # measured
+TABLES_PER_TASK = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +49,11 @@ class Tables:
     scale : array of shape (n_levels,)
         The s of the edge to each level.
     has_threads : bool
-        Whether work over rows may be shared by threads.
+        Whether threads may be used.
+    rows_per_task : int
+        Number of rows that a thread looks up at a time.
+    entries_worth_threads : int
+        Smallest number of codes for which threads are used; measured.
     """
 
     codes: IntArray
@@ -60,6 +62,8 @@ class Tables:
     root: IntArray
     scale: FloatArray
     has_threads: bool = True
+    rows_per_task: int = 8_192
+    entries_worth_threads: int = 1_000_000
 
     @classmethod
     def from_measures(
@@ -136,7 +140,7 @@ class Tables:
         def work(rows: slice) -> None:
             _look_up(codes[:, rows], self.offsets, g, out[rows])
 
-        self.share(work, blocks(n, ROWS_A_TASK), codes.size)
+        self.share(work, blocks(n, self.rows_per_task), codes.size)
         return out
 
     def sums(self, values: FloatArray, codes: IntArray | None = None) -> FloatArray:
@@ -145,10 +149,10 @@ class Tables:
         out = np.zeros(self.n_levels)
 
         def work(first: int) -> None:
-            some = slice(first, first + TABLES_A_TASK)
+            some = slice(first, first + TABLES_PER_TASK)
             _add_up(codes[some], self.offsets[some], values, out)
 
-        self.share(work, range(0, self.n_tables, TABLES_A_TASK), codes.size)
+        self.share(work, range(0, self.n_tables, TABLES_PER_TASK), codes.size)
         return out
 
     def codes_of(self, rows: IntArray) -> IntArray:
@@ -156,15 +160,15 @@ class Tables:
         codes = np.empty((self.n_tables, len(rows)), dtype=self.codes.dtype)
 
         def work(first: int) -> None:
-            some = slice(first, first + TABLES_A_TASK)
+            some = slice(first, first + TABLES_PER_TASK)
             _copy_codes(self.codes[some], rows, codes[some])
 
-        self.share(work, range(0, self.n_tables, TABLES_A_TASK), codes.size)
+        self.share(work, range(0, self.n_tables, TABLES_PER_TASK), codes.size)
         return codes
 
     def share(self, work: Callable[[Task], None], tasks: Sequence[Task], n_entries: int) -> None:
-        """Do `work` on all tasks, with threads where so many entries are worth them."""
-        if self.has_threads and n_entries >= ENTRIES_WORTH_THREADS:
+        """Do `work` on all tasks, with threads if there are enough entries."""
+        if self.has_threads and n_entries >= self.entries_worth_threads:
             run(work, tasks)
         else:
             for task in tasks:

@@ -28,6 +28,8 @@ class DualSimplex:
     lower : array of shape (n_columns,)
         l; minus infinity for columns without bounds, which have to be in the basis from the
         beginning.
+    patience : int
+        Number of consecutive steps of length zero after which ties are broken.
 
     Attributes
     ----------
@@ -44,10 +46,10 @@ class DualSimplex:
     of the inverse.
     """
 
-    def __init__(self, cost: FloatArray, lower: FloatArray) -> None:
+    def __init__(self, cost: FloatArray, lower: FloatArray, patience: int = PATIENCE) -> None:
         self._tableau = Tableau.without_rows(cost, lower)
         self._rng = np.random.default_rng(0)
-        self.n_steps = 0
+        self._patience, self.n_steps = patience, 0
 
     @property
     def n_rows(self) -> int:
@@ -107,7 +109,7 @@ class DualSimplex:
         little, so that there are none, and restored in the end.
         """
         try:
-            status, self.n_steps = self._go_on(PATIENCE)
+            status, self.n_steps = self._go_on(self._patience)
             if status == STALLED:
                 status = self._go_on_without_ties()
         except np.linalg.LinAlgError:
