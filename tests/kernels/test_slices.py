@@ -234,11 +234,11 @@ class TestKernelsWithoutSlices:
             (Laplacian(), "bin_rows"),
             (DecisionTree(0.01), "bin_rows"),
             (HistogramIntersection(), r"Stump\(\), which gives the same SVM"),
-            (Gaussian(), "by its matrix"),
+            (Gaussian(), "use its matrix"),
         ],
         ids=repr,
     )
-    def test_are_told_the_remedy(self, kernel, remedy):
+    def test_the_error_names_the_remedy(self, kernel, remedy):
         with pytest.raises(NoSlicesError, match=remedy):
             slices_of(kernel.bind(X))
 

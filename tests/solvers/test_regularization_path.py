@@ -117,7 +117,7 @@ def test_rows_with_both_labels_are_never_right(kernel):
     path = solve_regularization_path(K, labels)
     assert path.is_complete
     check_path(K, labels, path)
-    with pytest.raises(ValueError, match="nothing separates"):
+    with pytest.raises(ValueError, match="not separable"):
         path.at(np.inf)
 
 

@@ -1,4 +1,4 @@
-"""Kernels made of kernels: what the operators return."""
+"""Kernels made of kernels: the results of the operators."""
 
 from abc import abstractmethod
 from dataclasses import dataclass, replace
@@ -30,7 +30,7 @@ from kernsemble.kernels.gram import Embedded
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Combination(Kernel):
-    """A kernel made of kernels that see the same rows."""
+    """A kernel made of kernels of the same rows."""
 
     parts: tuple[Kernel, ...]
 
@@ -106,7 +106,7 @@ class Sum(Combination):
 
     @property
     def _expression(self) -> str:
-        tight = (Product, Scaled)  # bind tighter than a sum
+        tight = (Product, Scaled)  # of higher precedence than a sum
         return " + ".join(
             part._expression if isinstance(part, tight) else part._operand for part in self.parts
         )
@@ -117,7 +117,7 @@ class Product(Combination):
 
     @classmethod
     def from_kernels(cls, left: Kernel, right: Kernel) -> Kernel:
-        """Return the product of two definite kernels, its numbers gathered in front."""
+        """Return the product of two definite kernels, with their factors in front."""
         for side in (left, right):
             side.require_definite("a product of kernels")
         (c, left), (d, right) = (
@@ -144,7 +144,7 @@ class And(Combination):
     r"""The kernel of ANDs and ORs: :math:`K = (K_1 + \Delta_1)(K_2 + \Delta_2)` (Theorem 16).
 
     Its own constant is :math:`\Delta = 4\Delta_1\Delta_2 = K(x, x)`, so that chains are
-    literal: ``(k1 & k2) & k3`` holds the ANDs of an AND with a third hypothesis. (Definition
+    literal: ``(k1 & k2) & k3`` contains the ANDs of an AND with a third hypothesis. (Definition
     17 prints :math:`2\Delta_L\Delta_S` for it; see `StumpRegion`.)
     """
 
@@ -177,7 +177,7 @@ class And(Combination):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Wrapper(Kernel):
-    """A kernel that is another one, seen differently."""
+    """A kernel derived from one other kernel."""
 
     kernel: Kernel
 
@@ -220,7 +220,7 @@ class Wrapper(Kernel):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Scaled(Wrapper):
-    r"""The kernel :math:`c K`, which weighs every hypothesis by :math:`c > 0`."""
+    r"""The kernel :math:`c K`, which multiplies the measure of hypotheses by :math:`c > 0`."""
 
     factor: float
 
@@ -251,7 +251,7 @@ class Scaled(Wrapper):
 
 
 class Logic(Wrapper):
-    r"""The kernel :math:`\tfrac14 K + \tfrac14 \Delta` of the rules (1 + h)/2, which say 0 or 1."""
+    r"""The kernel :math:`\tfrac14 K + \tfrac14 \Delta` of the 0/1 rules (1 + h)/2."""
 
     @classmethod
     def from_kernel(cls, kernel: Kernel) -> Kernel:
@@ -284,10 +284,10 @@ class Logic(Wrapper):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class OnColumns(Wrapper):
-    """A kernel of some columns; its hypotheses look at nothing else."""
+    """A kernel of some columns; its hypotheses depend on nothing else."""
 
     columns: tuple[Column, ...]
-    positions: IntArray | None = None  # of the columns, once bound
+    positions: IntArray | None = None  # positions of the columns, once bound
     n_features: int | None = None
 
     def bind(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -318,9 +318,9 @@ class OnColumns(Wrapper):
 
 
 def terms(kernel: Kernel) -> tuple[Kernel, ...]:
-    """Return the kernels that a kernel is the sum of: itself where it is no sum.
+    """Return the terms of a sum of kernels, or the kernel itself if it is not a sum.
 
-    A multiple of a sum, or a sum on some columns, is the sum of its terms on these.
+    Multiples of sums, and sums on some columns, are expanded.
     """
     if isinstance(kernel, Sum):
         return tuple(chain.from_iterable(map(terms, kernel.parts)))

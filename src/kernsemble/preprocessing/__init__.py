@@ -1,4 +1,4 @@
-"""What is done to features before rows are compared."""
+"""Scaling of features before rows are compared."""
 
 from kernsemble.preprocessing.scaling import FeatureScaling, ScalingKind
 

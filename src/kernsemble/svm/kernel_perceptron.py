@@ -315,7 +315,7 @@ def _features(kernel: Kernel, X: Rows) -> FloatArray | None:
     """Return the features whose inner products a kernel is, where there are finitely many."""
     if isinstance(kernel, Boosted):
         return kernel.features(X)
-    if type(kernel) is Linear and not sparse.issparse(X):
+    if isinstance(kernel, Linear) and not sparse.issparse(X):
         return X
     return None
 
