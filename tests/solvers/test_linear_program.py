@@ -362,7 +362,7 @@ def test_a_program_that_stays_unsolved_is_called_so(monkeypatch, without_dense):
     [
         ([1.0, -1.0], ProgramForm.SOFT, "0 or above"),
         ([1.0, np.nan], ProgramForm.SOFT, "0 or above"),
-        ([1.0, np.inf], ProgramForm.SOFT, "the one kind or the other"),
+        ([1.0, np.inf], ProgramForm.SOFT, "give only one kind"),
         ([0.3, 0.3], ProgramForm.MARGIN, "lower nu"),
     ],
 )

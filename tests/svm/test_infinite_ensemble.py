@@ -104,7 +104,7 @@ def test_a_hard_margin_that_cannot_be_is_told():
     corners, signs = make_xor()
     machine = InfiniteEnsembleClassifier("perceptron", C=np.inf).fit(corners, signs)
     assert machine.score(corners, signs) == 1.0
-    with pytest.raises(ValueError, match="C = inf: within rounding nothing"):
+    with pytest.raises(ValueError, match="C = inf: the classes are not separable"):
         InfiniteEnsembleClassifier("stump", C=np.inf).fit(corners, signs)
 
 

@@ -17,7 +17,7 @@ from kernsemble._arguments import check_count
 from kernsemble._jit import jit
 from kernsemble._threads import blocks, run
 from kernsemble._typing import BoolArray, FloatArray, IntArray
-from kernsemble.solvers.additive.levels import MOST_LEVELS, Levels, code_type
+from kernsemble.solvers.additive.levels import MAX_LEVELS, Levels, code_type
 from kernsemble.solvers.additive.look_up import ROWS_PER_TASK, Encoder
 
 QUANTILE_ROWS = 50_000  # about 200 for each of 256 levels
@@ -73,8 +73,8 @@ def quantise(
     (array([1., 3.]), array([[1, 0, 2, 1]], dtype=uint8))
     """
     check_count("max_levels", max_levels, 2)
-    if max_levels > MOST_LEVELS:
-        raise ValueError(f"max_levels = {max_levels}: give at most {MOST_LEVELS:,}")
+    if max_levels > MAX_LEVELS:
+        raise ValueError(f"max_levels = {max_levels}: give at most {MAX_LEVELS:,}")
     n, D = X.shape
     weight = np.ones(n) if weight is None else np.asarray(weight, dtype=np.float64)
     is_category = np.zeros(D, dtype=bool) if is_category is None else is_category
