@@ -64,6 +64,7 @@ DEFINITE = [
     *ENSEMBLES,
     Gaussian(),
     Gaussian(gamma=0.1),
+    Gaussian(gamma="spread"),
     Exponential(),
     Linear(),
     Polynomial(degree=3, offset=0.5),

@@ -151,7 +151,7 @@ def test_too_few_columns_raise_a_warning():
 
 def test_hypotheses_that_exceed_the_memory_raise_a_warning(monkeypatch):
     entries = 4 * len(X)  # four hypotheses
-    memory = 2.0 * linear_program.BYTES_AN_ENTRY * entries
+    memory = 2.0 * linear_program.BYTES_PER_ENTRY * entries
     monkeypatch.setattr(linear_program, "physical_memory", lambda: memory)
     with pytest.warns(ConvergenceWarning, match="more than half of the memory"):
         machine = LPBoostClassifier(C=1.0).fit(X, y)

@@ -247,7 +247,7 @@ def test_sparse_rows_beyond_the_memory_budget_are_refused():
 @pytest.mark.parametrize("kind", ["range", "rank", "distinct", None])
 def test_scales_can_be_restored_column_by_column(kind):
     rows = np.round(np.random.default_rng(0).normal(size=(30, 3)), 1) * [1.0, 10.0, 0.0] + 3.0
-    scaling = FeatureScaling.of(rows, kind, np.ones(30))
+    scaling = FeatureScaling.from_rows(rows, kind, np.ones(30))
     scaled = scaling.transform(rows)
     for d in range(3):
         alone = scaling.of_column(d).transform(rows[:, [d]])[:, 0]

@@ -122,7 +122,7 @@ def test_rows_come_in_any_form():
 
 @pytest.mark.parametrize("kernel", [Stump(), Exponential(), Laplacian() + Stump()], ids=repr)
 def test_other_kernels_are_refused(kernel):
-    with pytest.raises(NoCellsError, match=r"Laplacian\(\) and DecisionTree\(\)"):
+    with pytest.raises(NoCellsError, match=r"use Laplacian\(\) or DecisionTree\(\)"):
         bin_rows(kernel.bind(X), X)
 
 

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 from sklearn.preprocessing import KernelCenterer
 
 from kernsemble.kernels import alignment, centre, definiteness
-from kernsemble.kernels.geometry import Kind
+from kernsemble.kernels.geometry import DefinitenessKind
 
 Q, _ = np.linalg.qr(np.random.default_rng(0).normal(size=(6, 6)))
 
@@ -41,10 +41,10 @@ def test_alignment_is_a_cosine():
 @pytest.mark.parametrize(
     ("values", "kind"),
     [
-        ([1, 2, 3, 4, 5, 6], Kind.PD),
-        ([0, 2, 3, 4, 5, 6], Kind.PSD),
-        ([-1, 2, 3, 4, 5, 6], Kind.INDEFINITE),
-        ([0, 0, 0, 0, 0, 0], Kind.PSD),
+        ([1, 2, 3, 4, 5, 6], DefinitenessKind.PD),
+        ([0, 2, 3, 4, 5, 6], DefinitenessKind.PSD),
+        ([-1, 2, 3, 4, 5, 6], DefinitenessKind.INDEFINITE),
+        ([0, 0, 0, 0, 0, 0], DefinitenessKind.PSD),
     ],
 )
 def test_definiteness_by_eigenvalues(values, kind):
@@ -57,10 +57,10 @@ def test_definiteness_by_eigenvalues(values, kind):
 @pytest.mark.parametrize(
     ("matrix", "kind"),
     [
-        (np.eye(4) - 2.0, Kind.CPD),  # one negative direction: the constant
-        (np.full((4, 4), -1.0), Kind.CPSD),
-        (-np.eye(4), Kind.INDEFINITE),
-        (np.array([[-1.0]]), Kind.CPD),  # nothing but the constant
+        (np.eye(4) - 2.0, DefinitenessKind.CPD),  # one negative direction: the constant
+        (np.full((4, 4), -1.0), DefinitenessKind.CPSD),
+        (-np.eye(4), DefinitenessKind.INDEFINITE),
+        (np.array([[-1.0]]), DefinitenessKind.CPD),  # nothing but the constant
     ],
 )
 def test_conditional_definiteness(matrix, kind):
@@ -71,19 +71,21 @@ def test_conditional_definiteness(matrix, kind):
 
 def test_single_precision_has_its_own_tolerance():
     X = np.round(random_rows(30, 2), 1).astype(np.float32)
-    assert definiteness(X @ X.T).kind is Kind.PSD
+    assert definiteness(X @ X.T).kind is DefinitenessKind.PSD
 
 
 def test_the_tolerance_decides():
-    assert definiteness(with_eigenvalues([-0.1, 1, 1, 1, 1, 1]), tol=0.2).kind is Kind.PSD
+    assert (
+        definiteness(with_eigenvalues([-0.1, 1, 1, 1, 1, 1]), tol=0.2).kind is DefinitenessKind.PSD
+    )
 
 
 @pytest.mark.parametrize(
     ("matrix", "message"),
     [
-        ([[1.0, 2.0]], r"must be square.*\(1, 2\)"),
-        ([1.0], "must be square"),
-        (np.empty((0, 0)), "must be square"),
+        ([[1.0, 2.0]], r"\(1, 2\): give a square kernel matrix"),
+        ([1.0], "give a square kernel matrix"),
+        (np.empty((0, 0)), "give a square kernel matrix"),
         ([[np.nan]], "NaN or infinite"),
     ],
 )

@@ -1,4 +1,4 @@
-"""One matrix of distances serves a radial kernel at every rate."""
+"""Radial kernels: their widths, and one matrix of distances for every width."""
 
 import tracemalloc
 
@@ -11,7 +11,7 @@ from scipy import sparse
 from scipy.spatial.distance import cdist
 
 from kernsemble.exceptions import UnboundKernelError
-from kernsemble.kernels import Exponential, Gaussian, Laplacian
+from kernsemble.kernels import Exponential, Gaussian, Laplacian, as_kernel
 
 X = random_rows(1_000, 3)
 Z = random_rows(700, 3, seed=1)
@@ -144,7 +144,7 @@ def test_a_rate_that_comes_from_data_must_be_known(kind):
 @pytest.mark.parametrize(
     ("D", "message"),
     [
-        ([[0.0, np.nan]], "D holds NaN"),
+        ([[0.0, np.nan]], "D contains NaN"),
         ([[0.0, -1.0]], r"negative numbers.*Laplacian\(\)\.distances\(X\)"),
         (np.full((2_000, 800), -1.0), "negative numbers"),  # seen by several threads
         ([0.0, 1.0], r"D has shape \(2,\).*give a matrix"),
@@ -174,7 +174,7 @@ def test_odd_distances_have_a_right_answer():
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_rates_beyond_a_type_tell_only_equal_rows_alike(kind, dtype):
+def test_rates_beyond_a_type_give_the_identity(kind, dtype):
     rows, kernel = X[:20].astype(dtype), kind(1e300)
     assert_array_equal(kernel(rows), np.eye(20))
     assert_array_equal(kernel.from_distances(kernel.distances(rows)), np.eye(20))
@@ -184,7 +184,7 @@ def test_rates_beyond_a_type_tell_only_equal_rows_alike(kind, dtype):
 
 @pytest.mark.parametrize("kind", [Laplacian, Exponential])
 @pytest.mark.parametrize("scale", [1e-100, 1e-30, 1e30, 1e100])
-def test_huge_and_tiny_scales_are_only_scales(kind, scale):
+def test_huge_and_tiny_scales_do_not_change_the_kernel(kind, scale):
     rows = scale * X[:30]
     kernel = kind().bind(rows)
     assert_allclose(kernel.from_distances(kernel.distances(rows)), kernel(rows), rtol=1e-12)
@@ -196,3 +196,50 @@ def test_distances_that_floats_cannot_hold_are_refused_with_the_remedy():
         Gaussian().distances(1e170 * X[:30])
     with pytest.raises(ValueError, match="pass float64"):
         Gaussian().distances((1e25 * X[:30]).astype(np.float32))
+
+
+def mean_squared_distance_from_the_mean(rows):
+    return np.square(rows - rows.mean(axis=0)).sum(axis=1).mean()
+
+
+def test_the_spread_is_the_mean_squared_distance_from_the_mean():
+    kernel = Gaussian("spread").bind(X)
+    assert kernel.gamma == "spread"
+    assert kernel.rate == pytest.approx(1.0 / mean_squared_distance_from_the_mean(X))
+    assert_allclose(kernel(X[:9], Z[:9]), Gaussian(kernel.rate)(X[:9], Z[:9]))
+    assert as_kernel("gaussian-spread") == Gaussian("spread")
+    assert as_kernel("gaussian") == Gaussian("scale")
+
+
+def test_the_spread_is_half_the_mean_squared_distance_of_two_rows():
+    n, rows = 60, X[:60]
+    scale, spread = Gaussian("scale").bind(rows).rate, Gaussian("spread").bind(rows).rate
+    assert spread == pytest.approx(2.0 * scale * n / (n - 1))
+
+
+def test_the_spread_of_weighted_and_sparse_rows_is_that_of_repeated_and_dense_ones():
+    rows, weight = np.where(X[:40] > 0.3, X[:40], 0.0), np.arange(40) % 4
+    repeated = Gaussian("spread").bind(np.repeat(rows, weight, axis=0)).rate
+    assert Gaussian("spread").bind(rows, weight).rate == pytest.approx(repeated)
+    assert Gaussian("spread").bind(sparse.csr_array(rows), weight).rate == pytest.approx(repeated)
+    assert Gaussian("spread").bind(rows.astype(np.float32), weight).rate == pytest.approx(
+        repeated, rel=1e-6
+    )
+
+
+def test_equal_rows_have_a_spread_of_one():
+    rows = np.full((5, 2), 3.3)
+    assert Gaussian("spread").bind(rows).rate == 1.0
+    assert Gaussian("spread").bind(sparse.csr_array(rows)).rate == 1.0
+
+
+@pytest.mark.parametrize("scale", [1e170, 1e-160])
+def test_spreads_beyond_floats_are_refused_with_the_remedy(scale):
+    with pytest.raises(ValueError, match=r"gamma = 'spread': .* scale the columns"):
+        Gaussian("spread").bind(scale * X)
+
+
+@pytest.mark.parametrize("kind", [Laplacian, Exponential])
+def test_only_the_gaussian_kernel_has_a_spread(kind):
+    with pytest.raises((TypeError, ValueError), match="gamma = 'spread'"):
+        kind("spread")

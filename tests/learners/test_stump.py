@@ -11,7 +11,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from kernsemble.learners import DecisionStump
 from kernsemble.learners.hypothesis_search import Cases
 from kernsemble.learners.stump import StumpSearch
-from kernsemble.solvers.stumps import SortedColumns, best_stump
+from kernsemble.solvers.stump_search import SortedColumns, best_stump
 
 
 @given(X=samples(max_rows=9, max_columns=3), n_classes=st.integers(2, 4), data=st.data())
@@ -21,7 +21,7 @@ def test_the_stump_found_has_the_largest_gain_of_all(X, n_classes, data):
     gains = np.reshape(flat, (len(X), n_classes))
     rows = np.arange(len(X))
     best = max(gains[rows, predicted].sum() for predicted in all_stumps(X, n_classes))
-    stump, gain = best_stump(SortedColumns.of(X), gains)
+    stump, gain = best_stump(SortedColumns.from_rows(X), gains)
     cases = Cases(X, np.zeros(len(X), dtype=int), np.arange(n_classes), len(X))
     search = StumpSearch(cases)
     (found, predicted), voters = search.find(gains), search.voters([stump], np.arange(n_classes))

@@ -9,7 +9,7 @@ from scipy.special import gammaln
 from sklearn.linear_model import LogisticRegression, PoissonRegressor
 
 from kernsemble.selection.criteria import ScoreCache, bind_criterion
-from kernsemble.solvers.subsets import Memory
+from kernsemble.solvers.subsets import SubsetMemory
 
 
 def draw_data(rng):
@@ -189,7 +189,7 @@ def test_separable_classes_have_finite_scores():
 def test_the_memory_finds_the_subsets_stored_before(n_columns, seed, sizes):
     rng = np.random.default_rng(seed)
     pool = rng.random((40, n_columns)) < 0.3
-    memory, known = Memory(n_columns), {}
+    memory, known = SubsetMemory(n_columns), {}
     for size in sizes:
         asked = pool[rng.integers(40, size=size)]
         if size % 2:

@@ -12,17 +12,20 @@ from kernsemble.datasets import make_threenorm
 from kernsemble.kernels import Category, Stump
 from kernsemble.solvers import Status, solve_dual
 from kernsemble.solvers.additive import (
-    Kinked,
-    Logistic,
-    Squared,
-    SquaredHinge,
     Tables,
     descent,
     solve,
     solve_additive,
-    tables as tables_module,
 )
-from kernsemble.solvers.quantise import quantise
+from kernsemble.solvers.additive.quantise import quantise
+from kernsemble.solvers.losses import (
+    EpsilonInsensitive,
+    Hinge,
+    Kinked,
+    Logistic,
+    Squared,
+    SquaredHinge,
+)
 
 N = 150
 X, y = make_threenorm(N, n_features=6, random_state=0)
@@ -39,7 +42,7 @@ METHODS = ["newton", "descent"]
 
 def stump_tables(X, max_levels=256, missing_weight=1.0):
     levels, codes = quantise(X, max_levels=max_levels)
-    return Tables.of(
+    return Tables.from_measures(
         codes,
         [np.diff(each.values) for each in levels],
         [np.full(each.n_loose, missing_weight) for each in levels],
@@ -54,8 +57,8 @@ def features(tables):
 
 TABLES = stump_tables(X)
 LOSSES = {
-    "hinge": Kinked.hinge(y, ONE),
-    "tube": Kinked.tube(TARGET, ONE, 0.2),
+    "hinge": Hinge.from_targets(y, ONE),
+    "tube": EpsilonInsensitive.from_targets(TARGET, ONE, 0.2),
     "logistic": Logistic(y, ONE),
     "squared hinge": SquaredHinge(y, ONE),
     "squared": Squared(TARGET, ONE),
@@ -73,7 +76,7 @@ def check_against_exact(K, loss, solution, rel):
     assert solution.status is Status.CONVERGED
     assert solution.dual == pytest.approx(-expected.objective, rel=rel)
     assert solution.dual <= -expected.objective * (1.0 + 1e-9)
-    assert abs(solution.beta.sum()) <= 1e-6 * loss.C.mean() * len(loss.p)
+    assert abs(solution.beta.sum()) <= 1e-6 * loss.strengths.mean() * len(loss.p)
     assert (loss.lower <= solution.beta).all()
     assert (solution.beta <= loss.upper).all()
     decisions = loss.p - expected.residual + expected.bias
@@ -92,7 +95,7 @@ def check_evidence(tables, loss, solution):
         inward = np.concatenate([np.diff(g[: r + 1]), [0.0], np.diff(g[r:m]), g[m:]])
         norm += sum((rise / s) ** 2 for rise, s in zip(inward, v, strict=True) if s > 0.0)
     beta, curvature = np.empty(len(f)), np.empty(len(f))
-    total = loss.total(f) if isinstance(loss, Kinked) else loss.evaluate(f, beta, curvature)
+    total = loss.value(f) if isinstance(loss, Kinked) else loss.evaluate(f, beta, curvature)
     assert solution.primal == pytest.approx(0.5 * norm + total, rel=1e-9)
     assert solution.squared_norm == pytest.approx(norm, rel=1e-9, abs=1e-12)
     if isinstance(loss, Kinked):
@@ -114,7 +117,7 @@ def test_features_of_tables_are_those_of_the_stump_kernel():
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("C", PENALTIES)
 def test_the_hinge_reaches_the_objective_of_the_exact_solver(method, C):
-    loss = Kinked.hinge(y, C * ONE)
+    loss = Hinge.from_targets(y, C * ONE)
     solution = solve_additive(TABLES, loss, tol=1e-6, method=method)
     check_against_exact(K, loss, solution, rel=1e-6)
     check_evidence(TABLES, loss, solution)
@@ -129,7 +132,7 @@ def test_the_hinge_reaches_the_objective_of_the_exact_solver(method, C):
 def test_hundreds_of_rows_and_twenty_features_reach_the_exact_objective(method, C):
     rows, signs = make_threenorm(600, random_state=1)
     rows, signs = np.round(rows, 1), signs.astype(float)
-    loss = Kinked.hinge(signs, np.full(600, C))
+    loss = Hinge.from_targets(signs, np.full(600, C))
     solution = solve_additive(stump_tables(rows), loss, tol=1e-5, method=method)
     K = Stump().simplified.bind(rows)(rows)
     check_against_exact(K, loss, solution, rel=1e-5)
@@ -139,7 +142,7 @@ def test_hundreds_of_rows_and_twenty_features_reach_the_exact_objective(method, 
 @pytest.mark.parametrize("C", PENALTIES)
 @pytest.mark.parametrize("epsilon", [0.0, 0.3])
 def test_the_tube_reaches_the_objective_of_the_exact_solver(method, C, epsilon):
-    loss = Kinked.tube(TARGET, C * ONE, epsilon)
+    loss = EpsilonInsensitive.from_targets(TARGET, C * ONE, epsilon)
     solution = solve_additive(TABLES, loss, tol=1e-6, method=method)
     check_against_exact(K, loss, solution, rel=1e-6)
     check_evidence(TABLES, loss, solution)
@@ -199,10 +202,10 @@ def test_categories_are_those_of_the_category_kernel(method, C):
     table = rng.integers(0, 5, size=(N, 3))
     signs = np.where(rng.random(N) < 0.15, -1.0, 1.0) * np.where(table[:, 0] > table[:, 1], 1, -1)
     levels, codes = quantise(table.astype(float), is_category=np.ones(3, dtype=bool))
-    tables = Tables.of(
+    tables = Tables.from_measures(
         codes, [np.empty(0)] * 3, [np.ones(each.n_loose) for each in levels], [0] * 3
     )
-    loss = Kinked.hinge(signs, C * ONE)
+    loss = Hinge.from_targets(signs, C * ONE)
     solution = solve_additive(tables, loss, tol=1e-6, method=method)
     check_against_exact(Category().bind(table)(table), loss, solution, rel=1e-6)
     assert all(g[0] == 0.0 for g in solution.tables)  # an unseen category moves no decision
@@ -219,14 +222,14 @@ def test_a_missing_value_is_the_median_and_one_more_hypothesis(method):
     missing = np.isnan(holed).astype(float)
     filled = np.where(np.isnan(holed), medians, holed)
     K = Stump().simplified.bind(filled)(filled) + weight * missing @ missing.T
-    loss = Kinked.hinge(y, SCALE * ONE)
+    loss = Hinge.from_targets(y, SCALE * ONE)
     check_against_exact(K, loss, solve_additive(tables, loss, tol=1e-6, method=method), rel=1e-6)
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_constant_and_twin_columns_are_no_trouble(method):
     odd = np.column_stack([np.zeros(N), X[:, :2], X[:, :1], np.full(N, np.nan)])
-    tables, loss = stump_tables(odd), Kinked.hinge(y, ONE)
+    tables, loss = stump_tables(odd), Hinge.from_targets(y, ONE)
     twice = np.column_stack([X[:, :2], X[:, :1]])
     K = Stump().simplified.bind(twice)(twice)
     solution = solve_additive(tables, loss, tol=1e-6, method=method)
@@ -273,7 +276,11 @@ def test_random_problems_reach_the_exact_optimum(seed, n, C, method, epsilon):
     p = rng.choice([-1.0, 1.0], n) if epsilon is None else rng.normal(size=n)
     strengths = C * rng.integers(0, 3, n)
     strengths[:2], p[:2] = C, (-1.0, 1.0)
-    loss = Kinked.hinge(p, strengths) if epsilon is None else Kinked.tube(p, strengths, epsilon)
+    loss = (
+        Hinge.from_targets(p, strengths)
+        if epsilon is None
+        else EpsilonInsensitive.from_targets(p, strengths, epsilon)
+    )
     solution = solve_additive(stump_tables(X), loss, tol=1e-5, method=method)
     expected = exact(Stump().simplified.bind(X)(X), loss)
     assert solution.status is Status.CONVERGED
@@ -342,14 +349,13 @@ def test_an_error_of_the_watch_is_passed_on():
 def test_the_number_of_threads_changes_nothing(threads, name, monkeypatch):
     expected = solve_additive(TABLES, LOSSES[name])
     monkeypatch.setenv("NUMBA_NUM_THREADS", threads)
-    monkeypatch.setattr(tables_module, "ENTRIES_WORTH_THREADS", 0)
-    monkeypatch.setattr(tables_module, "ROWS_A_TASK", 20)
-    solution = solve_additive(TABLES, LOSSES[name])
+    shared = replace(TABLES, entries_worth_threads=0, rows_per_task=20)
+    solution = solve_additive(shared, LOSSES[name])
     assert_array_equal(solution.decisions, expected.decisions)
 
 
 def test_the_seed_of_descent_decides_the_order_and_not_the_optimum():
-    loss = Kinked.hinge(y, SCALE * ONE)
+    loss = Hinge.from_targets(y, SCALE * ONE)
     first, same, other = (
         solve_additive(TABLES, loss, method="descent", tol=1e-5, seed=seed) for seed in (0, 0, 1)
     )
@@ -358,13 +364,14 @@ def test_the_seed_of_descent_decides_the_order_and_not_the_optimum():
     assert first.dual == pytest.approx(other.dual, rel=1e-5)
 
 
-def test_descent_hands_over_where_it_crawls(monkeypatch):
-    loss = Kinked.hinge(y, 100.0 * ONE)
+def test_descent_hands_over_where_it_crawls():
+    loss = Hinge.from_targets(y, 100.0 * ONE)
     handed = solve_additive(TABLES, loss, method="descent", tol=1e-6)
     assert handed.method == "descent, newton"
-    assert handed.n_iter > descent.MOST_PASSES
-    monkeypatch.setattr(descent, "MOST_PASSES", 10**6)
-    easy = solve_additive(TABLES, Kinked.hinge(y, 1e-4 * ONE), method="descent", tol=1e-6)
+    assert handed.n_iter > descent.MAX_PASSES
+    easy = solve_additive(
+        TABLES, Hinge.from_targets(y, 1e-4 * ONE), method="descent", tol=1e-6, max_passes=10**6
+    )
     assert easy.method == "descent"
     assert easy.status is Status.CONVERGED
 
@@ -372,18 +379,18 @@ def test_descent_hands_over_where_it_crawls(monkeypatch):
 @pytest.mark.large
 def test_the_method_is_chosen_by_what_it_costs():
     few = stump_tables(np.round(X / 4.0))
-    small, large = Kinked.hinge(y, 1e-4 * ONE), Kinked.hinge(y, 100.0 * ONE)
+    small, large = Hinge.from_targets(y, 1e-4 * ONE), Hinge.from_targets(y, 100.0 * ONE)
     assert solve.descent_pays(few, small)
     assert not solve.descent_pays(few, large)
     assert solve_additive(few, small).method == "descent"
     assert solve_additive(few, large).method == "newton"
     wide = replace(few, codes=np.tile(few.codes, (1, 2_000)), scale=few.scale)
-    many = Kinked.hinge(np.tile(y, 2_000), np.full(2_000 * N, 1e-4))
+    many = Hinge.from_targets(np.tile(y, 2_000), np.full(2_000 * N, 1e-4))
     levels = stump_tables(np.random.default_rng(0).normal(size=(300_000, 2)))
     assert solve.descent_pays(wide, many)
     assert not solve.descent_pays(levels, many)
     codes = np.arange(1, N + 1)[np.newaxis].repeat(2, axis=0)
-    loose = Tables.of(codes, [np.empty(0)] * 2, [np.ones(100_000)] * 2, [0, 0])
+    loose = Tables.from_measures(codes, [np.empty(0)] * 2, [np.ones(100_000)] * 2, [0, 0])
     assert solve.descent_pays(loose, small)  # a write is one number, however many levels
 
 
@@ -401,13 +408,13 @@ def test_no_other_bias_has_a_smaller_loss(r, seed, epsilon):
     )
     loss = Kinked(p, lower, upper, epsilon)
     f = rng.integers(-3, 3, len(p)).astype(float)
-    best = loss.total(f + loss.best_bias(f))
-    others = [loss.total(f + b) for b in np.arange(-12.0, 12.0, 0.25)]
+    best = loss.value(f + loss.best_bias(f))
+    others = [loss.value(f + b) for b in np.arange(-12.0, 12.0, 0.25)]
     assert best <= min(others) + 1e-9
 
 
 def test_the_middle_is_the_best_bias_where_several_are():
-    loss = Kinked.hinge(np.array([1.0, -1.0]), np.ones(2))
+    loss = Hinge.from_targets(np.array([1.0, -1.0]), np.ones(2))
     assert loss.best_bias(np.array([1.5, -2.0])) == pytest.approx(0.25)
 
 
@@ -417,8 +424,11 @@ def test_the_middle_is_the_best_bias_where_several_are():
         (lambda: solve_additive(TABLES, LOSSES["logistic"], method="descent"), "descent"),
         (lambda: solve_additive(TABLES, LOSSES["logistic"], method="sgd"), "method"),
         (lambda: solve_additive(TABLES, Logistic(y, np.full(N, np.inf))), "finite"),
-        (lambda: Tables.of(np.array([[3]]), [np.ones(1)], [np.ones(0)], [0]), "code 3"),
-        (lambda: Tables.of(np.array([[0]]), [-np.ones(1)], [np.ones(0)], [0]), "negative"),
+        (lambda: Tables.from_measures(np.array([[3]]), [np.ones(1)], [np.ones(0)], [0]), "code 3"),
+        (
+            lambda: Tables.from_measures(np.array([[0]]), [-np.ones(1)], [np.ones(0)], [0]),
+            "negative",
+        ),
     ],
 )
 def test_what_cannot_be_is_refused(call, message):
@@ -429,7 +439,7 @@ def test_what_cannot_be_is_refused(call, message):
 @pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
 def test_a_tolerance_below_rounding_ends(C):
     rows = np.repeat(X[:12], 3, axis=0)
-    loss = Kinked.hinge(np.repeat(y[:12], 3), np.full(36, C))
+    loss = Hinge.from_targets(np.repeat(y[:12], 3), np.full(36, C))
     solution = solve_additive(stump_tables(rows), loss, tol=1e-300, method="newton")
     assert solution.status is Status.CONVERGED
     assert solution.gap <= 1e-9

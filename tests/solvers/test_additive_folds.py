@@ -8,21 +8,25 @@ from sklearn.model_selection import KFold
 from kernsemble.datasets import make_threenorm
 from kernsemble.solvers import Status
 from kernsemble.solvers.additive import (
-    Kinked,
-    Logistic,
-    Squared,
-    SquaredHinge,
     Tables,
     solve_additive,
     solve_additive_folds,
     solve_additive_path,
 )
-from kernsemble.solvers.quantise import quantise
+from kernsemble.solvers.additive.quantise import quantise
+from kernsemble.solvers.losses import (
+    EpsilonInsensitive,
+    Hinge,
+    Kinked,
+    Logistic,
+    Squared,
+    SquaredHinge,
+)
 
 X, y = make_threenorm(120, n_features=5, random_state=0)
 y = y.astype(float)
 LEVELS, CODES = quantise(X, max_levels=20)
-TABLES = Tables.of(
+TABLES = Tables.from_measures(
     CODES,
     [np.diff(each.values) for each in LEVELS],
     [np.empty(0)] * 5,
@@ -31,8 +35,8 @@ TABLES = Tables.of(
 CS = 2.0 ** np.arange(-9, 6, 2)
 ONE = np.ones(120)
 LOSSES = [
-    Kinked.hinge(y, ONE),
-    Kinked.tube(X[:, 0] + y, ONE, 0.1),
+    Hinge.from_targets(y, ONE),
+    EpsilonInsensitive.from_targets(X[:, 0] + y, ONE, 0.1),
     Logistic(y, ONE),
     SquaredHinge(y, ONE),
     Squared(X[:, 0] + y, ONE),
@@ -123,3 +127,19 @@ def test_every_solved_problem_is_told():
         TABLES, LOSSES[2], CS[:3], HELD_OUT, on_solved=lambda: told.append(1), tol=1e-2
     )
     assert len(told) == 3 * len(HELD_OUT)
+
+
+def test_an_interrupt_in_one_fold_ends_all():
+    def watch(n_iter, gap):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt, match="cross-validation"):
+        solve_additive_folds(TABLES, LOSSES[2], CS, HELD_OUT, watch=watch)
+
+
+def test_an_interrupted_solution_is_the_last_of_a_path():
+    def watch(n_iter, gap):
+        raise KeyboardInterrupt
+
+    path = list(solve_additive_path(TABLES, LOSSES[2], CS, watch=watch))
+    assert [solution.status for solution in path] == [Status.INTERRUPTED]

@@ -6,10 +6,13 @@ from hypothesis import given, settings, strategies as st
 from numpy.testing import assert_allclose
 
 from kernsemble.solvers import Status
-from kernsemble.solvers.additive import Logistic, Tables, solve_additive, system
-from kernsemble.solvers.additive.conjugate import solve_by_products
+from kernsemble.solvers.additive import Tables, solve_additive
+from kernsemble.solvers.additive.conjugate_gradients import solve_by_products
 from kernsemble.solvers.additive.gram import RowProducts, solve_by_rows
 from kernsemble.solvers.additive.hessian import solve_by_factor, solve_definite
+from kernsemble.solvers.additive.newton_system import NewtonSystem
+from kernsemble.solvers.additive.stages import SmoothRun
+from kernsemble.solvers.losses import Logistic
 
 
 def random_tables(rng, n, n_tables):
@@ -19,7 +22,7 @@ def random_tables(rng, n, n_tables):
     sizes = [len(m) + 1 + len(v) for m, v in zip(measures, weights, strict=True)]
     codes = np.array([rng.integers(0, size, n) for size in sizes], dtype=np.uint8)
     roots = [int(rng.integers(0, len(m) + 1)) for m in measures]
-    return Tables.of(codes, measures, weights, roots)
+    return Tables.from_measures(codes, measures, weights, roots)
 
 
 def dense_solution(tables, weight, right, right_bias):
@@ -92,31 +95,50 @@ def test_a_factor_that_rounding_spoils_is_mended():
     assert np.isfinite(found).all()
 
 
-@pytest.fixture
-def machine():
+def logistic_problem(C):
     rng = np.random.default_rng(1)
     tables, y = random_tables(rng, 80, 4), rng.choice([-1.0, 1.0], 80)
-    return lambda C: solve_additive(tables, Logistic(y, np.full(80, C)), tol=1e-12)
+    return tables, Logistic(y, np.full(80, C))
 
 
-@pytest.mark.parametrize("dear", ["_cost_by_rows", "_cost_by_levels"])
-@pytest.mark.parametrize(("worth", "has_factors"), [(0, True), (300, False)])
-def test_products_and_factors_lead_to_the_same_solution(
-    worth, has_factors, dear, machine, monkeypatch
-):
-    expected = machine(1.0)
-    monkeypatch.setattr(system.NewtonSystem, dear, lambda self, n: np.inf)
-    monkeypatch.setattr(system.NewtonSystem, "_products_worth", lambda self, factor, n: worth)
-    solution = machine(1.0)
+def solve_with(system, tables, loss):
+    """Solve with another Newton system than the one that costs least."""
+    run = SmoothRun(tables, loss, 1e-12, 500, None, None)
+    run.system = system
+    return run.finish()
+
+
+class FixedCosts(NewtonSystem):
+    """A Newton system where a number of products is worth a factor, and one factor is infinite."""
+
+    n_worth, dear = 1, ""
+
+    def _products_worth(self, factor, n):
+        return self.n_worth
+
+    def _cost_by_rows(self, rows):
+        return np.inf if self.dear == "rows" else super()._cost_by_rows(rows)
+
+    def _cost_by_levels(self, n):
+        return np.inf if self.dear == "levels" else super()._cost_by_levels(n)
+
+
+@pytest.mark.parametrize("dear", ["rows", "levels"])
+@pytest.mark.parametrize(("n_worth", "has_factors"), [(0, True), (300, False)])
+def test_products_and_factors_lead_to_the_same_solution(n_worth, has_factors, dear):
+    tables, loss = logistic_problem(1.0)
+    expected = solve_additive(tables, loss, tol=1e-12)
+    system = FixedCosts(tables)
+    system.n_worth, system.dear = n_worth, dear
+    solution = solve_with(system, tables, loss)
     assert (solution.n_factors > 0) == has_factors
     assert (solution.n_products > 0) != has_factors
     assert_allclose(solution.decisions, expected.decisions, atol=1e-5)
 
 
-def test_products_that_were_not_enough_are_followed_by_factors(machine, monkeypatch):
-    monkeypatch.setattr(system, "PRODUCTS_EXPECTED", 1.0)
-    monkeypatch.setattr(system.NewtonSystem, "_products_worth", lambda self, factor, n: 1)
-    solution = machine(100.0)
+def test_products_that_were_not_enough_are_followed_by_factors():
+    tables, loss = logistic_problem(100.0)
+    solution = solve_with(FixedCosts(tables, fewest_products=1.0), tables, loss)
     assert solution.status is Status.CONVERGED
     assert 1 <= solution.n_products < solution.n_iter
     assert solution.n_factors == solution.n_iter

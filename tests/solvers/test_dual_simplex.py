@@ -7,7 +7,7 @@ from scipy.optimize import linprog
 
 from kernsemble.solvers import linear_program
 from kernsemble.solvers.dual_simplex import DualSimplex, program, steps
-from kernsemble.solvers.linear_program import Form, Master, _DenseProgram, _HighsProgram
+from kernsemble.solvers.linear_program import Master, ProgramForm, _DenseProgram, _HighsProgram
 
 PENALTIES = [2.0**-17, 0.01, 0.1, 1.0, 8.0, 1e4]
 
@@ -29,8 +29,8 @@ def soft_optimum(A, upper):
     return -linprog(-np.ones(len(upper)), A, np.ones(len(A)), bounds=[(0, u) for u in upper]).fun
 
 
-def simplex_of(A, upper, level=1.0):
-    simplex = DualSimplex(np.ones(A.shape[1]), np.zeros(A.shape[1]))
+def simplex_of(A, upper, level=1.0, **settings):
+    simplex = DualSimplex(np.ones(A.shape[1]), np.zeros(A.shape[1]), **settings)
     simplex.bound(upper, np.empty(0))
     simplex.append(A, level)
     return simplex
@@ -118,7 +118,7 @@ def test_both_programs_agree_while_hypotheses_and_limits_come(draw, maximises_ma
 def test_a_hard_margin_has_no_limit_that_binds():
     A = votes(15, 12, seed=5, share_right=0.8)
     A[:, 3] = -1  # all of U is there
-    for form in Form:
+    for form in ProgramForm:
         master = Master(np.full(12, np.inf), form=form)
         for column in A:
             master.add(column)
@@ -165,10 +165,9 @@ def test_the_kernel_and_its_inverse_belong_together():
 
 
 @pytest.mark.parametrize("C", [0.05, 1.0])
-def test_costs_without_ties_lead_to_the_optimum_of_those_with_ties(C, monkeypatch):
-    monkeypatch.setattr(program, "PATIENCE", -1)  # at once
+def test_costs_without_ties_lead_to_the_optimum_of_those_with_ties(C):
     A, upper = degenerate_votes(40, 24, seed=10), np.full(24, C)
-    simplex = simplex_of(A[:0], upper)
+    simplex = simplex_of(A[:0], upper, patience=-1)  # ties are broken at once
     for end in range(1, len(A) + 1):
         simplex.append(A[end - 1 : end], 1.0)
         assert simplex.solve()

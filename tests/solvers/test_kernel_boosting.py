@@ -80,11 +80,9 @@ def test_eigenvalues_that_are_close_do_no_harm(gap):
     assert_allclose(M @ top.vector, top.value * top.vector, atol=1e-8)
 
 
-def test_where_no_basis_is_large_enough_the_whole_is_decomposed(monkeypatch):
-    monkeypatch.setattr("kernsemble.solvers.eigenvector.BASES", (4,))
-    monkeypatch.setattr("kernsemble.solvers.eigenvector.MOST_RESTARTS", 1)
+def test_where_no_basis_is_large_enough_the_whole_matrix_is_decomposed():
     M = np.diag(np.linspace(0.0, 1.0, 90) ** 0.01)
-    top = top_eigenvector(lambda v: M @ v, 90)
+    top = top_eigenvector(lambda v: M @ v, 90, bases=(4,), max_restarts=1)
     assert_allclose(np.abs(top.vector[-1]), 1.0)
     assert top.n_products > 90
 

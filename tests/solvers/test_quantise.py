@@ -7,12 +7,13 @@ from hypothesis import given, strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
 
-from kernsemble.solvers import quantise as module
 from kernsemble.solvers.additive import look_up
-from kernsemble.solvers.quantise import encode, evaluate, quantise
+from kernsemble.solvers.additive.look_up import encode, evaluate
+from kernsemble.solvers.additive.quantise import quantise
 
-rng = np.random.default_rng(0)
-NORMAL = rng.normal(size=(5_000, 3))
+
+def normal_rows(n=5_000, n_columns=3):
+    return np.random.default_rng(0).normal(size=(n, n_columns))
 
 
 def values_of(levels, codes):
@@ -45,14 +46,15 @@ def test_codes_keep_the_order_and_levels_are_the_means_of_their_members(X, max_l
 
 
 def test_levels_of_a_continuous_column_hold_equally_many_rows():
-    levels, _ = quantise(NORMAL, max_levels=50)
+    levels, _ = quantise(normal_rows(), max_levels=50)
     for each in levels:
         assert each.n_levels == 50
         assert_allclose(each.weight, 100, atol=1)
 
 
 def test_a_frequent_value_has_a_level_of_its_own_and_leaves_most_levels_to_the_others():
-    X = np.where(rng.random((5_000, 1)) < 0.9, 0.0, NORMAL[:, :1])
+    is_zero = np.random.default_rng(1).random((5_000, 1)) < 0.9
+    X = np.where(is_zero, 0.0, normal_rows(n_columns=1))
     (levels,), _ = quantise(X, max_levels=64)
     assert 0.0 in levels.values
     assert levels.weight[list(levels.values).index(0.0)] == (X == 0.0).sum()
@@ -62,7 +64,7 @@ def test_a_frequent_value_has_a_level_of_its_own_and_leaves_most_levels_to_the_o
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_other_rows_find_the_level_of_their_values(dtype, order):
-    X = np.asarray(NORMAL, dtype=dtype, order=order)
+    X = np.asarray(normal_rows(), dtype=dtype, order=order)
     levels, codes = quantise(X, max_levels=40)
     assert codes.dtype == np.uint8
     assert codes.flags.c_contiguous
@@ -72,15 +74,15 @@ def test_other_rows_find_the_level_of_their_values(dtype, order):
 
 
 def test_more_than_256_levels_need_wider_codes():
-    levels, codes = quantise(NORMAL, max_levels=1_000)
+    levels, codes = quantise(normal_rows(), max_levels=1_000)
     assert codes.dtype == np.uint16
     assert max(each.n_levels for each in levels) == 1_000
     with pytest.raises(ValueError, match="65,535"):
-        quantise(NORMAL, max_levels=70_000)
+        quantise(normal_rows(), max_levels=70_000)
 
 
 def test_a_missing_value_is_a_level_outside_the_order():
-    X = NORMAL.copy()
+    X = normal_rows()
     X[::7, 1] = np.nan
     levels, codes = quantise(X, max_levels=16)
     assert [each.holds_missing for each in levels] == [False, True, False]
@@ -91,7 +93,7 @@ def test_a_missing_value_is_a_level_outside_the_order():
 
 
 def test_a_missing_value_that_the_sample_did_not_hold_counts_as_the_median():
-    levels, _ = quantise(NORMAL, max_levels=16)
+    levels, _ = quantise(normal_rows(), max_levels=16)
     codes = encode(np.full((1, 3), np.nan), levels)
     for each, code in zip(levels, codes[:, 0], strict=True):
         assert code == each.middle
@@ -146,13 +148,25 @@ def test_at_the_rows_of_the_sample_interpolation_is_a_look_up(X, seed):
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e-310, 1e300])
-@pytest.mark.parametrize("spread", [rng.random, rng.standard_cauchy, lambda n: 1.0 / rng.random(n)])
+@pytest.mark.parametrize(
+    "spread",
+    [
+        lambda rng, n: rng.random(n),
+        lambda rng, n: rng.standard_cauchy(n),
+        lambda rng, n: 1.0 / rng.random(n),
+    ],
+    ids=["uniform", "cauchy", "inverse"],
+)
 def test_a_search_counts_the_numbers_below(scale, spread):
-    numbers = np.unique(scale * spread(300))
+    rng = np.random.default_rng(0)
+    numbers = np.unique(scale * spread(rng, 300))
     numbers = numbers[np.isfinite(numbers)]
-    x = np.concatenate([numbers, np.nextafter(numbers, np.inf), scale * spread(800)])
+    x = np.concatenate([numbers, np.nextafter(numbers, np.inf), scale * spread(rng, 800)])
     x = np.concatenate([x, [-np.inf, np.inf, 0.0, -1e308, 1e308]])
-    search, place = look_up.Search.of([numbers, numbers[:0]]), np.empty(len(x), dtype=np.int32)
+    search, place = (
+        look_up.BucketSearch.from_columns([numbers, numbers[:0]]),
+        np.empty(len(x), dtype=np.int32),
+    )
     look_up._search(search, 0, len(x), x, place)
     assert_array_equal(place, np.searchsorted(numbers, x))
     look_up._search(search, 1, len(x), x, place)
@@ -160,34 +174,37 @@ def test_a_search_counts_the_numbers_below(scale, spread):
 
 
 def test_a_search_among_evenly_spread_numbers_takes_a_step():
-    search = look_up.Search.of([np.linspace(-3.0, 5.0, 255), np.geomspace(1e-9, 1e9, 255)])
+    search = look_up.BucketSearch.from_columns(
+        [np.linspace(-3.0, 5.0, 255), np.geomspace(1e-9, 1e9, 255)]
+    )
     assert_array_equal(search.n_steps, [1, 8])
 
 
 def test_tables_of_several_machines_are_evaluated_at_once_with_steps_or_without():
-    levels, codes = quantise(NORMAL, max_levels=20)
+    X, rng = normal_rows(), np.random.default_rng(1)
+    levels, codes = quantise(X, max_levels=20)
     tables = [rng.normal(size=(3, each.n_levels)) for each in levels]
     is_stepped = np.arange(len(levels)) % 2 == 0
-    found = np.zeros((3, len(NORMAL)))
-    look_up.Evaluator.of(levels, tables, is_stepped).add_to(found, NORMAL)
+    found = np.zeros((3, len(X)))
+    look_up.Evaluator.from_tables(levels, tables, is_stepped).add_to(found, X)
     for machine in range(3):
         straight, stepped = (
             [table[machine] * chosen for table, chosen in zip(tables, which, strict=True)]
             for which in (~is_stepped, is_stepped)
         )
         steps = sum(table[code] for table, code in zip(stepped, codes, strict=True))
-        assert_allclose(found[machine], evaluate(NORMAL, levels, straight) + steps, atol=1e-12)
+        assert_allclose(found[machine], evaluate(X, levels, straight) + steps, atol=1e-12)
 
 
-def test_values_that_the_rows_looked_at_did_not_hold_are_found(monkeypatch):
-    monkeypatch.setattr(module, "ROWS_THAT_TELL_QUANTILES", 100)
+def test_values_outside_the_rows_of_the_quantiles_are_found():
+    rng = np.random.default_rng(0)
     X = np.column_stack([
         rng.integers(0, 5, 5_000), rng.integers(0, 40, 5_000), rng.integers(0, 5, 5_000),
         rng.integers(0, 3, 5_000), rng.normal(size=5_000),
     ]).astype(float)  # fmt: skip
     X[0], X[1, 2] = (99.0, 99.0, 4.0, 9.0, 0.0), np.nan
     categories = np.array([False, False, False, True, False])
-    levels, codes = quantise(X, max_levels=32, is_category=categories)
+    levels, codes = quantise(X, max_levels=32, is_category=categories, max_quantile_rows=100)
     assert_array_equal(values_of(levels, codes)[:, [0, 2]], X[:, [0, 2]])
     assert_array_equal(levels[0].values, [0, 1, 2, 3, 4, 99])
     assert levels[1].n_levels <= 32
@@ -199,17 +216,17 @@ def test_values_that_the_rows_looked_at_did_not_hold_are_found(monkeypatch):
 
 @pytest.mark.parametrize("threads", ["1", "3"])
 def test_the_number_of_threads_changes_nothing(threads, monkeypatch):
-    monkeypatch.setattr(module, "ROWS_A_TASK", 500)
+    X = normal_rows()
     monkeypatch.setenv("NUMBA_NUM_THREADS", "2")
-    expected, expected_codes = quantise(NORMAL, max_levels=20)
+    expected, expected_codes = quantise(X, max_levels=20, rows_per_task=500)
     monkeypatch.setenv("NUMBA_NUM_THREADS", threads)
-    levels, codes = quantise(NORMAL, max_levels=20)
+    levels, codes = quantise(X, max_levels=20, rows_per_task=500)
     assert_array_equal(codes, expected_codes)
     for each, other in zip(levels, expected, strict=True):
         assert_array_equal(each.values, other.values)
 
 
-def test_neighbouring_floats_are_told_apart():
+def test_neighbouring_floats_have_different_levels():
     X = np.array([1.0, np.nextafter(1.0, 2.0), np.nextafter(np.nextafter(1.0, 2.0), 2.0)])
     _, codes = quantise(X[:, np.newaxis])
     assert_array_equal(codes[0], [0, 1, 2])

@@ -12,7 +12,8 @@ from kernsemble.datasets import make_threenorm
 from kernsemble.kernels import Gaussian, Linear, Stump
 from kernsemble.solvers import Status, solve_dual
 from kernsemble.solvers.matrix import WholeMatrix
-from kernsemble.solvers.path import Side, follow, solve_path, state
+from kernsemble.solvers.regularization_path import Side, follow, solve_regularization_path, state
+from kernsemble.solvers.regularization_path.state import PathTuning
 
 KERNELS = [Linear(), Gaussian(gamma=0.1), Stump()]
 CUBE = np.array(list(product([-1.0, 1.0], repeat=4)))
@@ -75,7 +76,7 @@ def check_path(K, y, path, weight=None, n=20):
 def test_path_is_the_exact_solution_everywhere(kernel, share):
     X, y = sample(50, share=share)
     K = gram(kernel, X)
-    path = solve_path(K, y)
+    path = solve_regularization_path(K, y)
     assert path.status is Status.CONVERGED
     assert path.is_complete
     assert path.n_restarts == 0
@@ -89,10 +90,10 @@ def test_weights_bound_the_coefficients_and_zero_is_absence(seed, m, decimals):
     weight = np.random.default_rng(seed).integers(0, 4, m) / 2.0
     weight[:2] = 1.0
     K = gram(Stump(), X.round(decimals))  # rounded: with ties and equal rows
-    path = solve_path(K, y, weight=weight)
+    path = solve_regularization_path(K, y, weight=weight)
     check_path(K, y, path, weight, n=5)
     keep = weight > 0.0
-    without = solve_path(K[np.ix_(keep, keep)], y[keep], weight=weight[keep])
+    without = solve_regularization_path(K[np.ix_(keep, keep)], y[keep], weight=weight[keep])
     C = path.Cs[-1]
     assert_allclose(K[:, keep] @ without.at(C)[0], K @ path.at(C)[0], atol=1e-6)
 
@@ -100,9 +101,9 @@ def test_weights_bound_the_coefficients_and_zero_is_absence(seed, m, decimals):
 def test_equal_rows_share_what_one_row_of_their_weight_has():
     X, y = sample(30)
     K = gram(Gaussian(gamma=0.1), X)
-    path = solve_path(np.tile(K, (3, 3)), np.tile(y, 3))
+    path = solve_regularization_path(np.tile(K, (3, 3)), np.tile(y, 3))
     check_path(np.tile(K, (3, 3)), np.tile(y, 3), path, n=8)
-    weighted = solve_path(K, y, weight=np.full(30, 3.0))
+    weighted = solve_regularization_path(K, y, weight=np.full(30, 3.0))
     for C in some_values(path):
         together = path.at(C)[0].reshape(3, 30).sum(axis=0)
         assert_allclose(together, weighted.at(C)[0], rtol=1e-7, atol=1e-9 * C)
@@ -113,10 +114,10 @@ def test_rows_with_both_labels_are_never_right(kernel):
     X, y = sample(20)
     K = np.tile(gram(kernel, X), (2, 2))
     labels = np.concatenate([y, np.where(np.arange(20) < 4, -y, y)])
-    path = solve_path(K, labels)
+    path = solve_regularization_path(K, labels)
     assert path.is_complete
     check_path(K, labels, path)
-    with pytest.raises(ValueError, match="nothing separates"):
+    with pytest.raises(ValueError, match="not separable"):
         path.at(np.inf)
 
 
@@ -126,18 +127,18 @@ def test_rows_with_both_labels_are_never_right(kernel):
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 def test_ties_of_symmetric_data_end(kernel, labels):
     K, y = gram(kernel, CUBE), labels.astype(float)
-    check_path(K, y, solve_path(K, y))
+    check_path(K, y, solve_regularization_path(K, y))
 
 
 @pytest.mark.parametrize("m", [2, 3, 30, 31])
 def test_matrices_that_say_nothing_or_too_much(m):
     y = np.where(np.arange(m) % 2, 1.0, -1.0)
     for K in (np.ones((m, m)), np.zeros((m, m)), np.eye(m), np.outer(y, y), -4.0 * (1 - np.eye(m))):
-        check_path(K, y, solve_path(K, y), n=5)
+        check_path(K, y, solve_regularization_path(K, y), n=5)
 
 
 def test_one_row_of_either_class_is_solved_by_hand():
-    path = solve_path(np.array([[1.0, 0.0], [0.0, 3.0]]), np.array([1.0, -1.0]))
+    path = solve_regularization_path(np.array([[1.0, 0.0], [0.0, 3.0]]), np.array([1.0, -1.0]))
     assert path.Cs[0] == pytest.approx(0.5)  # 2 / |x - x'|^2
     assert_allclose(path.at(0.1)[0], [0.1, -0.1])
     for C in (0.5, 7.0, np.inf):
@@ -150,7 +151,7 @@ def test_one_row_of_either_class_is_solved_by_hand():
 def test_coefficients_are_linear_in_the_penalty_between_breakpoints():
     X, y = sample(60, share=0.3)
     K = gram(Gaussian(gamma=0.1), X)
-    path = solve_path(K, y)
+    path = solve_regularization_path(K, y)
     penalties = 1.0 / path.Cs
     for place in np.flatnonzero(np.diff(penalties) < -1e-9):
         ends, middle = path.Cs[[place, place + 1]], 2.0 / penalties[[place, place + 1]].sum()
@@ -166,7 +167,7 @@ def test_coefficients_are_linear_in_the_penalty_between_breakpoints():
 def test_path_is_continuous_and_moves_only_rows_of_the_elbow():
     X, y = sample(60)
     K = gram(Gaussian(gamma=0.1), X)
-    path = solve_path(K, y)
+    path = solve_regularization_path(K, y)
     for place, C in enumerate(path.Cs[1:], start=1):
         below, above = path.at(C * (1.0 - 1e-9))[0], path.at(C * (1.0 + 1e-9))[0]
         assert_allclose(below, above, atol=1e-6 * C)
@@ -177,7 +178,7 @@ def test_path_is_continuous_and_moves_only_rows_of_the_elbow():
 def test_events_tell_the_sides_of_all_rows():
     X, y = sample(40)
     K = gram(Stump(), X)
-    path = solve_path(K, y)
+    path = solve_regularization_path(K, y)
     for place, (C, f) in enumerate(zip(path.Cs, path.decisions_along(K), strict=True)):
         sides, alpha = path.sides_at(place), y * path.at(C)[0] / C
         if np.flatnonzero(path.Cs == C)[-1] == place:
@@ -192,7 +193,7 @@ def test_events_tell_the_sides_of_all_rows():
 def test_separable_path_ends_at_the_hard_margin():
     X, y = sample(40)
     K = gram(Gaussian(gamma=2.0), X)
-    path = solve_path(K, y)
+    path = solve_regularization_path(K, y)
     hard = solve_dual(K, y, np.where(y < 0, -np.inf, 0), np.where(y > 0, np.inf, 0), tol=1e-10)
     assert path.is_complete
     assert path.Cs[-1] == pytest.approx(np.abs(hard.beta).max())
@@ -204,7 +205,7 @@ def test_separable_path_ends_at_the_hard_margin():
 def test_path_starts_where_the_smaller_class_leaves_its_bounds():
     X, y = sample(40, share=0.2)
     K = gram(Gaussian(gamma=0.1), X)
-    path = solve_path(K, y)
+    path = solve_regularization_path(K, y)
     small = y == 1.0
     assert (exact(K, y, 0.999 * path.Cs[0]).beta[small] == 0.999 * path.Cs[0]).all()
     assert not (exact(K, y, 1.01 * path.Cs[0]).beta[small] >= 1.01 * path.Cs[0]).all()
@@ -213,7 +214,10 @@ def test_path_starts_where_the_smaller_class_leaves_its_bounds():
 def test_given_ends_are_the_ends():
     X, y = sample(50)
     K = gram(Gaussian(gamma=0.1), X)
-    whole, part = solve_path(K, y), solve_path(K, y, smallest_C=0.7, largest_C=4.9)
+    whole, part = (
+        solve_regularization_path(K, y),
+        solve_regularization_path(K, y, smallest_C=0.7, largest_C=4.9),
+    )
     assert_allclose(part.Cs[[0, -1]], [0.7, 4.9])
     assert part.status is Status.CONVERGED
     assert_allclose(part.Cs[1:-1], whole.Cs[(whole.Cs > 0.7) & (whole.Cs < 4.9)])
@@ -228,7 +232,7 @@ def test_given_ends_are_the_ends():
 def test_leave_one_out_bound_holds_for_a_bias_that_is_held():
     X, y = sample(25)
     K = gram(Gaussian(gamma=0.2), X)
-    path = solve_path(K, y)
+    path = solve_regularization_path(K, y)
     for C, bound in zip(path.Cs[::4], path.leave_one_out_errors()[::4], strict=True):
         bias, wrong = path.at(C)[1], 0
         for i in range(25):
@@ -245,7 +249,7 @@ def test_leave_one_out_bound_holds_for_a_bias_that_is_held():
 def test_leave_one_out_bound_is_above_the_errors_of_refitted_machines():
     X, y = sample(25, n_columns=2)
     K = gram(Gaussian(gamma=0.2), X)
-    path = solve_path(K, y)
+    path = solve_regularization_path(K, y)
     bound = path.leave_one_out_errors()
     for place, C in enumerate(path.Cs):
         wrong = 0
@@ -259,20 +263,19 @@ def test_leave_one_out_bound_is_above_the_errors_of_refitted_machines():
         if np.count_nonzero(path.Cs == C) == 1:
             counted = y * beta * np.diagonal(K) >= y * (K @ beta + bias)
             assert bound[place] == pytest.approx(counted.mean())
-    assert path.best_by_leave_one_out() == path.Cs[np.argmin(bound)]
 
 
 def test_interrupt_leaves_the_path_up_to_there():
     X, y = sample(50)
     K = gram(Stump(), X)
-    whole, seen = solve_path(K, y), []
+    whole, seen = solve_regularization_path(K, y), []
 
     def interrupt(n_breakpoints, C):
         seen.append(C)
         if n_breakpoints == 10:
             raise KeyboardInterrupt
 
-    path = solve_path(K, y, on_breakpoint=interrupt)
+    path = solve_regularization_path(K, y, on_breakpoint=interrupt)
     assert path.status is Status.INTERRUPTED
     assert not path.is_complete
     assert_array_equal(path.Cs, seen)
@@ -290,24 +293,24 @@ def test_other_errors_of_the_caller_are_not_caught():
         raise RuntimeError
 
     with pytest.raises(RuntimeError):
-        solve_path(gram(Stump(), X), y, on_breakpoint=fail)
+        solve_regularization_path(gram(Stump(), X), y, on_breakpoint=fail)
 
 
 def test_breakpoints_can_be_bounded():
     X, y = sample(50)
-    path = solve_path(gram(Stump(), X), y, max_breakpoints=7)
+    path = solve_regularization_path(gram(Stump(), X), y, max_breakpoints=7)
     assert len(path.Cs) == 7
     assert path.status is Status.STOPPED
 
 
-@pytest.mark.parametrize("constant", ["WRONG", "CYCLING"])
-def test_restarts_come_back_to_the_same_path(constant, monkeypatch):
+@pytest.mark.parametrize("setting", ["restart_error", "restart_ties"])
+def test_restarts_come_back_to_the_same_path(setting):
     X, y = sample(40)
     K = np.tile(gram(Gaussian(gamma=0.1), X), (2, 2))
     y = np.tile(y, 2)
-    whole = solve_path(K, y)
-    monkeypatch.setattr(follow, constant, -1.0)  # nothing is right enough, every tie is a cycle
-    path = solve_path(K, y)
+    whole = solve_regularization_path(K, y)
+    tuning = PathTuning(**{setting: -1.0})  # any error, or any tie, is a reason to restart
+    path = solve_regularization_path(K, y, tuning=tuning)
     assert path.n_restarts > 0
     assert path.is_complete
     for C in some_values(whole):
@@ -320,12 +323,12 @@ def test_restarts_come_back_to_the_same_path(constant, monkeypatch):
 def test_exact_solver_takes_over_where_sets_cannot_be_settled(monkeypatch):
     X, y = sample(25)
     K = gram(Gaussian(gamma=0.1), X)
-    whole = solve_path(K, y, largest_C=5.0)
+    whole = solve_regularization_path(K, y, largest_C=5.0)
     settle = follow.State.settle
     outcomes = iter([True])  # the start, then never
     monkeypatch.setattr(follow.State, "settle", lambda self: settle(self) and next(outcomes, False))
-    monkeypatch.setattr(follow, "WRONG", -1.0)
-    path = solve_path(K, y, largest_C=5.0)
+    tuning = PathTuning(restart_error=-1.0)
+    path = solve_regularization_path(K, y, largest_C=5.0, tuning=tuning)
     assert path.n_restarts > 0
     for C in some_values(whole):
         assert_allclose(path.at(C)[0], whole.at(C)[0], atol=1e-9)
@@ -334,13 +337,13 @@ def test_exact_solver_takes_over_where_sets_cannot_be_settled(monkeypatch):
 def test_single_precision_is_refused():
     X, y = sample(10)
     with pytest.raises(ValueError, match="K has dtype float32: compute it in float64"):
-        solve_path(gram(Gaussian(gamma=0.1), X).astype(np.float32), y)
+        solve_regularization_path(gram(Gaussian(gamma=0.1), X).astype(np.float32), y)
 
 
 def test_rounding_ends_the_path_of_a_nearly_singular_matrix():
     X, y = make_threenorm(60, random_state=0)
     y[:10] *= -1
-    path = solve_path(gram(Gaussian(gamma=1e-4), X[:, :3]), y.astype(float))
+    path = solve_regularization_path(gram(Gaussian(gamma=1e-4), X[:, :3]), y.astype(float))
     assert not path.is_complete
     assert path.status is Status.CONVERGED
     assert path.violations.max() <= 1e-6
@@ -358,19 +361,17 @@ def test_rounding_ends_the_path_of_a_nearly_singular_matrix():
 )
 def test_impossible_arguments_are_named(arguments, message):
     with pytest.raises(ValueError, match=message):
-        solve_path(np.eye(2), np.array([1.0, -1.0]), **arguments)
+        solve_regularization_path(np.eye(2), np.array([1.0, -1.0]), **arguments)
     with pytest.raises(ValueError, match="C = 0"):
-        solve_path(np.eye(2), np.array([1.0, -1.0])).at(0)
+        solve_regularization_path(np.eye(2), np.array([1.0, -1.0])).at(0)
 
 
-def test_rounding_errors_are_taken_away_without_restarts(monkeypatch):
+def test_rounding_errors_are_removed_without_restarts():
     X, y = sample(90, n_columns=8)
     K = gram(Gaussian(gamma=0.5), X)
-    whole = solve_path(K, y)
-    monkeypatch.setattr(state, "TOLERANCE", 1e-17)
-    monkeypatch.setattr(state, "ROUNDING", 1e-16)
-    monkeypatch.setattr(follow, "WRONG", 1e8)
-    path = solve_path(K, y)
+    whole = solve_regularization_path(K, y)
+    tuning = PathTuning(tolerance=1e-17, rounding=1e-16, restart_error=1e8)
+    path = solve_regularization_path(K, y, tuning=tuning)
     assert_allclose(path.Cs, whole.Cs)
     assert path.violations.max() <= 1e-11
     assert path.n_restarts == 0
@@ -394,7 +395,7 @@ def test_equal_rows_between_their_bounds_become_one():
 def test_start_at_a_breakpoint_goes_on_from_there():
     K, y = np.array([[1.0, 0.0], [0.0, 3.0]]), np.array([1.0, -1.0])
     for smallest_C in (0.4, 0.5, 0.6):
-        path = solve_path(K, y, smallest_C=smallest_C)
+        path = solve_regularization_path(K, y, smallest_C=smallest_C)
         for C in (smallest_C, 7.0):
             assert_allclose(path.at(C)[0], np.array([1.0, -1.0]) * min(C, 0.5))
 
@@ -405,20 +406,20 @@ def test_interrupt_before_the_first_breakpoint_leaves_no_path(monkeypatch):
 
     monkeypatch.setattr("kernsemble.solvers.smo._WholeRun.finish", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        solve_path(np.eye(2), np.array([1.0, -1.0]))
+        solve_regularization_path(np.eye(2), np.array([1.0, -1.0]))
 
 
 def test_decisions_at_any_values_are_those_of_the_coefficients_there():
     X, y = sample(40)
     K = gram(Gaussian(gamma=0.1), X)
-    path = solve_path(K, y)
+    path = solve_regularization_path(K, y)
     values = np.sort(np.concatenate([some_values(path), path.Cs[::5]]))
     for C, f in zip(values, path.decisions_at(K, values), strict=True):
         beta, bias = path.at(C)
         assert_allclose(f, K @ beta + bias, atol=1e-7)
     errors = path.leave_one_out_errors_at(K, path.Cs, np.ones(40))
     assert_allclose(errors, path.leave_one_out_errors())
-    part = solve_path(K, y, smallest_C=0.1, largest_C=1.0)
+    part = solve_regularization_path(K, y, smallest_C=0.1, largest_C=1.0)
     assert_allclose(part.ends, [0.1, 1.0])
     for C in (0.05, 2.0):
         with pytest.raises(ValueError, match="C = "):

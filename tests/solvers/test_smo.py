@@ -10,8 +10,8 @@ from sklearn.svm import SVC, SVR
 from kernsemble.datasets import make_threenorm, make_xor
 from kernsemble.kernels import Laplacian, Perceptron, Stump, StumpRegion
 from kernsemble.solvers import Solution, Status, smo, solve_dual
-from kernsemble.solvers.newton import Newton
 from kernsemble.solvers.pairs import NEARLY
+from kernsemble.solvers.smo import DualTuning
 
 KERNELS = [Stump(), Perceptron().simplified, Laplacian()]
 PENALTIES = 2.0 ** np.array([-17, -9, -5, -1, 3, 9, 15])
@@ -138,12 +138,13 @@ def test_single_precision_gives_the_same_machine():
 
 
 @pytest.mark.parametrize("C", [2.0**-5, 1.0, 32.0])
-def test_newton_steps_change_the_way_not_the_end(C, monkeypatch):
+def test_newton_steps_change_the_way_not_the_end(C):
     X, y = make_threenorm(120, random_state=0)
     y, K = y.astype(float), Stump().bind(X)(X)
     with_newton = solve_dual(K, y, *class_bounds(y, C), tol=1e-7)
-    monkeypatch.setattr(Newton, "step", lambda *arguments: False)
-    without = solve_dual(K, y, *class_bounds(y, C), tol=1e-7)
+    without = solve_dual(
+        K, y, *class_bounds(y, C), tol=1e-7, tuning=DualTuning(entries_before_newton=10**18)
+    )
     assert with_newton.objective == pytest.approx(without.objective, rel=1e-8)
     assert with_newton.n_iter <= without.n_iter
 
@@ -162,23 +163,19 @@ def test_shrinking_changes_the_way_not_the_end(C, epsilon, monkeypatch):
         copied.append(len(rows))
         original(run, rows, *settings)
 
-    monkeypatch.setattr(smo, "ROWS_WORTH_SHRINKING", 0)
-    monkeypatch.setattr(smo, "LARGEST_SHARE", 0.95)
-    monkeypatch.setattr(smo, "ENTRIES_BEFORE_NEWTON", 0)
     monkeypatch.setattr(smo._WholeRun, "solve_among", counted)
-    shrunk = solve_dual(*problem, epsilon=epsilon, tol=1e-7)
+    tuning = DualTuning(rows_worth_shrinking=0, largest_share=0.95, entries_before_newton=0)
+    shrunk = solve_dual(*problem, epsilon=epsilon, tol=1e-7, tuning=tuning)
     assert min(copied) < 190  # some rows were left out
     check_optimality(*problem, shrunk, 1e-7, epsilon)
     assert shrunk.objective == pytest.approx(whole.objective, rel=1e-8)
 
 
-def test_a_limit_on_steps_holds_while_shrunk(monkeypatch):
+def test_a_limit_on_steps_holds_while_shrunk():
     X, y = make_threenorm(200, random_state=0)
     y, K = y.astype(float), Stump().bind(X)(X)
-    monkeypatch.setattr(smo, "ROWS_WORTH_SHRINKING", 0)
-    monkeypatch.setattr(smo, "LARGEST_SHARE", 1.0)
-    monkeypatch.setattr(smo, "ENTRIES_A_CALL", 0)
-    stopped = solve_dual(K, y, *class_bounds(y, 1.0), tol=1e-6, max_iter=40)
+    tuning = DualTuning(rows_worth_shrinking=0, largest_share=1.0, entries_per_call=0)
+    stopped = solve_dual(K, y, *class_bounds(y, 1.0), tol=1e-6, max_iter=40, tuning=tuning)
     assert stopped.status is Status.STOPPED
     assert stopped.n_iter <= 42
     assert_allclose(stopped.residual, y - K @ stopped.beta, atol=1e-8)
@@ -227,8 +224,7 @@ def test_a_stopped_run_can_go_on_where_it_was():
     assert solve_dual(K, y, *bounds, tol=1e-6, start=resumed).n_iter == 0
 
 
-def test_a_watcher_is_told_and_can_end_the_run(monkeypatch):
-    monkeypatch.setattr(smo, "ENTRIES_A_CALL", 0)  # look up after every step
+def test_a_watcher_is_called_and_can_end_the_run():
     X, y = make_threenorm(200, random_state=0)
     y, K = y.astype(float), Stump().bind(X)(X)
     seen = []
@@ -239,11 +235,14 @@ def test_a_watcher_is_told_and_can_end_the_run(monkeypatch):
             raise TimeoutError
 
     with pytest.raises(TimeoutError):
-        solve_dual(K, y, *class_bounds(y, 1e3), tol=1e-12, watch=watch)
+        solve_dual(
+            K, y, *class_bounds(y, 1e3), tol=1e-12, watch=watch,
+            tuning=DualTuning(entries_per_call=0),  # called after every step
+        )  # fmt: skip
     assert [n_iter for n_iter, _ in seen] == sorted({n_iter for n_iter, _ in seen})
 
 
-def test_an_interrupted_run_can_go_on_where_it_was(monkeypatch):
+def test_an_interrupted_run_can_go_on_where_it_was():
     X, y = make_threenorm(200, random_state=0)
     y, K = y.astype(float), Stump().bind(X)(X)
     bounds = class_bounds(y, 1e3)
@@ -251,9 +250,8 @@ def test_an_interrupted_run_can_go_on_where_it_was(monkeypatch):
     def interrupt(n_iter, violation):
         raise KeyboardInterrupt
 
-    with monkeypatch.context() as patch:
-        patch.setattr(smo, "ENTRIES_A_CALL", 0)
-        stopped = solve_dual(K, y, *bounds, tol=1e-6, watch=interrupt)
+    tuning = DualTuning(entries_per_call=0)
+    stopped = solve_dual(K, y, *bounds, tol=1e-6, watch=interrupt, tuning=tuning)
     assert stopped.status is Status.INTERRUPTED
     assert_allclose(stopped.residual, y - K @ stopped.beta)
     resumed = solve_dual(K, y, *bounds, tol=1e-6, start=stopped)

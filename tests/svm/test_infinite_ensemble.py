@@ -1,5 +1,7 @@
 """Infinite ensembles as estimators: against scikit-learn, on weights, on bad input."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,8 +16,9 @@ from sklearn.svm import SVC, SVR
 from kernsemble.datasets import make_threenorm, make_xor
 from kernsemble.exceptions import RowsOnDemandWarning
 from kernsemble.kernels import Laplacian, Perceptron, Stump
-from kernsemble.solvers import smo, solve_dual
+from kernsemble.solvers import solve_dual
 from kernsemble.solvers.newton import Newton
+from kernsemble.solvers.smo import DualTuning
 from kernsemble.svm import InfiniteEnsembleClassifier, InfiniteEnsembleRegressor
 from kernsemble.svm.backends import matrix as matrix_backend
 from kernsemble.svm.backends.matrix import expansion_values
@@ -24,6 +27,7 @@ X, y = make_threenorm(120, random_state=0)
 Z, labels = make_threenorm(200, random_state=1)
 SCALER = MinMaxScaler((-1, 1)).fit(X)
 A, B = SCALER.transform(X), SCALER.transform(Z)
+IMPATIENT = DualTuning(entries_per_call=0, entries_before_newton=0, cubes_per_entry=np.inf)
 
 
 @pytest.mark.parametrize("kernel", [Stump(), Perceptron(), Laplacian(0.1)], ids=repr)
@@ -97,7 +101,7 @@ def test_an_infeasible_hard_margin_is_an_error():
     corners, signs = make_xor()
     machine = InfiniteEnsembleClassifier("perceptron", C=np.inf).fit(corners, signs)
     assert machine.score(corners, signs) == 1.0
-    with pytest.raises(ValueError, match="C = inf: within rounding nothing"):
+    with pytest.raises(ValueError, match="C = inf: the classes are not separable"):
         InfiniteEnsembleClassifier("stump", C=np.inf).fit(corners, signs)
 
 
@@ -118,9 +122,7 @@ def test_an_interrupted_fit_goes_on_with_warm_start(monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(smo, "ENTRIES_A_CALL", 0)
-        patch.setattr(smo, "ENTRIES_BEFORE_NEWTON", 0)
-        patch.setattr(smo, "CUBES_AN_ENTRY", np.inf)
+        patch.setattr(matrix_backend, "solve_dual", partial(solve_dual, tuning=IMPATIENT))
         patch.setattr(Newton, "step", interrupted)
         with pytest.raises(KeyboardInterrupt, match="warm_start"):
             machine.fit(X, y)
@@ -266,16 +268,13 @@ def test_an_interrupt_ends_all_machines_and_keeps_what_they_reached(monkeypatch)
     solved = []
 
     def interrupted_third_time(*arguments, **settings):
-        solved.append(solve_dual(*arguments, **settings))
+        solved.append(solve_dual(*arguments, **settings, tuning=IMPATIENT))
         if len(solved) == 3:
             raise KeyboardInterrupt
         return solved[-1]
 
     with monkeypatch.context() as patch:
         patch.setattr(matrix_backend, "solve_dual", interrupted_third_time)
-        patch.setattr(smo, "ENTRIES_A_CALL", 0)
-        patch.setattr(smo, "ENTRIES_BEFORE_NEWTON", 0)
-        patch.setattr(smo, "CUBES_AN_ENTRY", np.inf)
         with pytest.raises(KeyboardInterrupt, match="warm_start"):
             fresh.fit(rows, digits)
     reached = fresh.objective_

@@ -1,6 +1,7 @@
 """The choice of settings: against grid searches, on folds of every kind, on bad input."""
 
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -24,8 +25,9 @@ from kernsemble.datasets import make_threenorm
 from kernsemble.exceptions import RowsOnDemandWarning
 from kernsemble.kernels import Exponential, Gaussian, Laplacian, Perceptron, Stump
 from kernsemble.kernels.radial import Radial
-from kernsemble.solvers import smo
+from kernsemble.solvers import folds, solve_dual
 from kernsemble.solvers.newton import Newton
+from kernsemble.solvers.smo import DualTuning
 from kernsemble.svm import (
     InfiniteEnsembleClassifierCV,
     InfiniteEnsembleRegressor,
@@ -363,9 +365,8 @@ def test_an_interrupt_ends_a_selection(monkeypatch):
     def interrupted(*arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(smo, "ENTRIES_A_CALL", 0)
-    monkeypatch.setattr(smo, "ENTRIES_BEFORE_NEWTON", 0)
-    monkeypatch.setattr(smo, "CUBES_AN_ENTRY", np.inf)
+    tuning = DualTuning(entries_per_call=0, entries_before_newton=0, cubes_per_entry=np.inf)
+    monkeypatch.setattr(folds, "solve_dual", partial(solve_dual, tuning=tuning))
     monkeypatch.setattr(Newton, "step", interrupted)
     for cv in (3, 5):
         machine = InfiniteEnsembleClassifierCV(Cs=(100.0,), cv=cv, tol=1e-9)

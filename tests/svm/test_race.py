@@ -204,7 +204,7 @@ def test_every_kernel_races_on_every_scale_at_widths_of_its_mean_distance():
     assert {type(each.kernel) for each in found} == {Laplacian, Exponential, Perceptron, Stump}
     for each in found:
         if isinstance(each.kernel, Laplacian):
-            rows = FeatureScaling.of(X, each.scaling, np.ones(80)).transform(X)
+            rows = FeatureScaling.from_rows(X, each.scaling, np.ones(80)).transform(X)
             D = np.abs(rows[:, np.newaxis] - rows).sum(axis=2)
             mean = D.sum() / (80 * 79)
             assert each.kernel.gamma * mean in [pytest.approx(width) for width in racing.WIDTHS]
@@ -226,7 +226,7 @@ def cross_validated(X, codes):
     def score(entries, each):
         found, signs = [], np.where(codes[each.rows] == 1, 1.0, -1.0)
         for entry in entries:
-            scaling = FeatureScaling.of(X, entry.candidate.scaling, np.ones(len(X)))
+            scaling = FeatureScaling.from_rows(X, entry.candidate.scaling, np.ones(len(X)))
             rows = scaling.transform(X)[each.rows]
             K = entry.candidate.kernel.bind(rows)(rows)
             unit = 1.0 / (np.diagonal(K).mean() - K.mean())

@@ -17,7 +17,7 @@ from kernsemble.datasets import make_threenorm
 from kernsemble.exceptions import GramTooLargeError
 from kernsemble.kernels import Gaussian, Laplacian, Linear, Perceptron, Stump
 from kernsemble.persistence import load, save
-from kernsemble.solvers.path import solve_path
+from kernsemble.solvers.regularization_path import solve_regularization_path
 from kernsemble.svm import InfiniteEnsembleClassifier, SVMPath, regularization_path
 from kernsemble.svm.problem import merge_equal_rows
 
@@ -114,8 +114,8 @@ def test_the_choice_has_the_least_leave_one_out_bound():
     assert path.Cs_[np.argmin(errors)] == path.C_
     assert_array_equal(path.Cs_, np.unique(path.paths_[0].Cs))
     K = path.kernel_(path.scaling_.transform(X))
-    by_solver = solve_path(K, y.astype(float))
-    assert pytest.approx(by_solver.best_by_leave_one_out()) == path.C_
+    by_solver = solve_regularization_path(K, y.astype(float))
+    assert pytest.approx(by_solver.Cs[np.argmin(by_solver.leave_one_out_errors())]) == path.C_
     assert path.n_iter_ == len(by_solver.Cs)
 
 
@@ -233,10 +233,10 @@ def test_an_interrupt_keeps_the_path_so_far(monkeypatch):
             if n == 9:
                 raise KeyboardInterrupt
 
-        return solve_path(K, signs, on_breakpoint=watch, **settings)
+        return solve_regularization_path(K, signs, on_breakpoint=watch, **settings)
 
     whole = SVMPath().fit(X, y)
-    monkeypatch.setattr(regularization_path, "solve_path", interrupted_solve_path)
+    monkeypatch.setattr(regularization_path, "solve_regularization_path", interrupted_solve_path)
     for path in (SVMPath(), SVMPath(C=1e6)):
         with pytest.raises(KeyboardInterrupt, match="paths_ holds"):
             path.fit(X, y)
@@ -329,7 +329,7 @@ def test_other_impossible_requests_are_named():
     with pytest.raises(GramTooLargeError, match="80 rows"):
         next(path.staged_decision_function(Z))
     rows = np.array([[0.0], [0.0], [1.0]])
-    with pytest.raises(ValueError, match="C = inf: nothing separates"):
+    with pytest.raises(ValueError, match="C = inf: the classes are not separable"):
         SVMPath(Linear(), C=np.inf, scaling=None).fit(rows, [0, 1, 1])
 
 

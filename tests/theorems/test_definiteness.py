@@ -6,10 +6,10 @@ from cases import CONDITIONAL, DEFINITE, samples
 from hypothesis import given
 
 from kernsemble.kernels import Stump, centre, definiteness
-from kernsemble.kernels.geometry import Kind
+from kernsemble.kernels.geometry import DefinitenessKind
 
-DEFINITE_KINDS = {Kind.PD, Kind.PSD}
-CONDITIONAL_KINDS = {*DEFINITE_KINDS, Kind.CPD, Kind.CPSD}
+DEFINITE_KINDS = {DefinitenessKind.PD, DefinitenessKind.PSD}
+CONDITIONAL_KINDS = {*DEFINITE_KINDS, DefinitenessKind.CPD, DefinitenessKind.CPSD}
 
 
 def kind_of(kernel, X):
@@ -35,7 +35,7 @@ def test_simplified_gram_matrices_are_conditionally_positive_semidefinite(kernel
 @pytest.mark.parametrize("kernel", [k for k in CONDITIONAL if "Gaussian" not in repr(k)], ids=repr)
 def test_simplified_kernels_are_not_definite(kernel):
     X = np.random.default_rng(0).normal(size=(10, 3))
-    assert definiteness(kernel.bind(X)(X)).kind in {Kind.CPD, Kind.CPSD}
+    assert definiteness(kernel.bind(X)(X)).kind in {DefinitenessKind.CPD, DefinitenessKind.CPSD}
 
 
 @pytest.mark.parametrize("kernel", [k for k in CONDITIONAL if "Gaussian" not in repr(k)], ids=repr)

@@ -15,7 +15,7 @@ from kernsemble.datasets import make_threenorm
 from kernsemble.hypotheses import PerceptronSet
 from kernsemble.hypotheses.perceptrons import mean_absolute_cosine
 from kernsemble.kernels import Exponential, Gaussian, Perceptron, definiteness
-from kernsemble.kernels.geometry import Kind
+from kernsemble.kernels.geometry import DefinitenessKind
 
 
 @pytest.mark.parametrize("n_features", [1, 2, 3, 20, 500])
@@ -70,12 +70,12 @@ def test_theorem_10_simplified_and_full_kernels_give_the_same_svm(C, seed):
 def test_theorem_11_positive_definite_when_all_rows_differ(rows, n_features, seed):
     X = np.random.default_rng(seed).normal(size=(rows, n_features))
     X[:, 0] = np.arange(rows)
-    assert definiteness(Perceptron().bind(X)(X)).kind is Kind.PD
+    assert definiteness(Perceptron().bind(X)(X)).kind is DefinitenessKind.PD
 
 
 def test_theorem_11_needs_different_rows():
     X = np.vstack([random_rows(5), random_rows(5)])
-    assert definiteness(Perceptron().bind(X)(X)).kind is Kind.PSD
+    assert definiteness(Perceptron().bind(X)(X)).kind is DefinitenessKind.PSD
 
 
 @pytest.mark.parametrize("kernel", [Perceptron(), Exponential(0.3), Gaussian(0.3)])

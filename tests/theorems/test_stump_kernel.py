@@ -22,7 +22,7 @@ from kernsemble.kernels import (
     StumpRegion,
     definiteness,
 )
-from kernsemble.kernels.geometry import Kind
+from kernsemble.kernels.geometry import DefinitenessKind
 
 MEASURES = st.sampled_from(["uniform", "empirical", "distinct"])
 
@@ -116,12 +116,12 @@ def test_beyond_the_ends_the_svm_is_the_same_as_with_plain_distances():
 def test_theorem_5_positive_definite_when_one_feature_has_distinct_values(rows, seed, measure):
     rng = np.random.default_rng(seed)
     X = np.column_stack([rng.permutation(rows), rng.integers(0, 2, size=rows)])
-    assert definiteness(Stump(measure).bind(X)(X)).kind is Kind.PD
+    assert definiteness(Stump(measure).bind(X)(X)).kind is DefinitenessKind.PD
 
 
 def test_theorem_5_needs_distinct_values():
     X, _ = make_xor()
-    assert definiteness(Stump().bind(X)(X)).kind is Kind.PSD
+    assert definiteness(Stump().bind(X)(X)).kind is DefinitenessKind.PSD
 
 
 @pytest.mark.parametrize("C", 2.0 ** np.arange(-5, 16, 4))

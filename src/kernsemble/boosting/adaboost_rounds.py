@@ -12,7 +12,7 @@ from kernsemble._typing import FloatArray
 from kernsemble.learners.hypothesis_search import Cases, HypothesisSearch
 from kernsemble.learners.stump import StumpSearch
 from kernsemble.learners.voters import Voters
-from kernsemble.solvers.stumps import boost_stumps, hypothesis_weight, is_chance, reweigh
+from kernsemble.solvers.stump_search import boost_stumps, hypothesis_weight, is_chance, reweigh
 
 ENTRIES_PER_CALL = 20_000_000  # matrix entries read by compiled code between two interrupt checks
 

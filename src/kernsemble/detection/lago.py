@@ -23,7 +23,7 @@ from kernsemble.detection.held_out_scores import (
 from kernsemble.detection.local_kernels import LocalKernels
 from kernsemble.detection.neighbours import Algorithm, KernelShape, Neighbours, NeighbourSearch
 from kernsemble.detection.rare_classes import rare_class_codes, stratified_folds
-from kernsemble.preprocessing import FeatureScaling, Kind
+from kernsemble.preprocessing import FeatureScaling, ScalingKind
 from kernsemble.solvers.kernel_sums import Profile
 
 ALPHAS = tuple(2.0 ** (0.5 * power) for power in range(-8, 11))  # from 1/16 to 32
@@ -150,7 +150,7 @@ class LagoClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # t
         kernel: Profile = "gaussian",
         rare: Any = None,
         threshold: Any = "f1",
-        scaling: Kind | None = "range",
+        scaling: ScalingKind | None = "range",
         metric: str = "euclidean",
         algorithm: Algorithm = "auto",
         alphas: Sequence[float] | None = None,
@@ -197,7 +197,7 @@ class LagoClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # t
         refuse_one_class(self.classes_[totals > 0.0])
         rare = rare_class_codes(self.rare, self.classes_, totals)
         self.rare_classes_ = self.classes_[rare]
-        self.scaling_ = FeatureScaling.of(rows, self.scaling, counts)
+        self.scaling_ = FeatureScaling.from_rows(rows, self.scaling, counts)
         scaled = np.ascontiguousarray(self.scaling_.transform(rows))
         splits = (
             stratified_folds(self.cv, scaled, codes, counts, self.classes_, rare)

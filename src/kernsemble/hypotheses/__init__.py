@@ -1,8 +1,8 @@
-r"""What an ensemble is made of.
+r"""Sets of hypotheses: the members of ensembles.
 
 A set of hypotheses :math:`\{h_a\}` with a measure :math:`r(a)^2 da` on it defines the
 kernel :math:`K(x, x') = \int r(a)^2 h_a(x) h_a(x')\, da` (Lin and Li, Definition 1). Sets
-know their total measure, whether their votes cancel, and how to draw members at random;
+have a total measure, state whether their votes cancel, and draw members at random;
 finite sets and samples vote.
 """
 

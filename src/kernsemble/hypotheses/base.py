@@ -1,4 +1,4 @@
-"""What every set of hypotheses can say of itself."""
+"""The base classes of sets of hypotheses."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from kernsemble._value import Value
 
 
 class Hypotheses(Value, ABC):
-    """Finitely many hypotheses, held as arrays."""
+    """Finitely many hypotheses, stored as arrays."""
 
     @abstractmethod
     def vote(self, X: Rows) -> FloatArray:
@@ -65,7 +65,7 @@ class HypothesisSet(Value, ABC):
     @property
     @abstractmethod
     def has_constant(self) -> bool:
-        """Whether a hypothesis is known that votes alike on every row of the sample."""
+        """Whether a hypothesis is known that votes the same on every row of the sample."""
 
     @abstractmethod
     def draw(self, n: int, rng: np.random.Generator) -> Hypotheses:
@@ -78,16 +78,16 @@ class HypothesisSet(Value, ABC):
         return self.sample(n, rng).vote(X)
 
     def sample(self, n: int, rng: np.random.Generator | int | None = None) -> FiniteSet:
-        r"""Return `n` random hypotheses, each carrying :math:`\Delta / n`.
+        r"""Return `n` random hypotheses, each with measure :math:`\Delta / n`.
 
         The kernel of the sample is an unbiased estimate of the kernel of the set, with
-        an error that falls like :math:`1/\sqrt n`.
+        an error proportional to :math:`1/\sqrt n`.
         """
         check_count("n", n)
         if not 0.0 < self.total_measure < np.inf:
             raise ValueError(
-                f"{type(self).__name__} has total measure {self.total_measure}, so nothing can be "
-                "drawn from it: are all columns of the sample constant, or on a huge scale?"
+                f"{type(self).__name__} has total measure {self.total_measure} and cannot be "
+                "sampled: are all columns of the sample constant, or on a huge scale?"
             )
         measure = np.full(n, self.total_measure / n)
         return FiniteSet(self.draw(n, np.random.default_rng(rng)), measure)

@@ -15,7 +15,7 @@ SQUARED_EMBEDDING = 0.125
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Memberships(Hypotheses):
-    """Hypotheses, one an entry: +polarity where ``x[feature] == category``, else −polarity."""
+    """Hypotheses stored as arrays: +polarity if ``x[feature] == category``, else −polarity."""
 
     polarity: FloatArray
     feature: IntArray
@@ -35,8 +35,8 @@ class CategorySet(HypothesisSet):
 
     With :math:`r^2 = 1/8` on each, :math:`\Delta = \tfrac14 \sum_d k_d` (:math:`k_d`
     categories in feature d), and the kernel is Δ minus the number of features in which
-    two rows differ: a 0/1 column counts as it does for stumps. A category that the
-    sample did not hold is a member of nothing.
+    two rows differ: a 0/1 column counts as it does for stumps. A category that is not in the
+    sample has no memberships.
     """
 
     categories: tuple[Array, ...]
@@ -61,7 +61,7 @@ class CategorySet(HypothesisSet):
         return any(len(known) == 1 for known in self.categories)
 
     def indicators(self, X: Rows) -> Rows:
-        """Return the 0/1 memberships of every row, a CSR matrix with a column a category."""
+        """Return the 0/1 memberships of every row: a CSR matrix with one column per category."""
         table = as_categories(X, self.n_features)
         blocks = [_indicators(table[:, d], known) for d, known in enumerate(self.categories)]
         return sparse.hstack(blocks, format="csr")
@@ -90,7 +90,7 @@ def _distinct(column: Array, feature: int) -> Array:
 def _indicators(column: Array, known: Array) -> Rows:
     if isinstance(column[0], str) != isinstance(known[0], str):
         raise ValueError(
-            f"X holds {type(column[0]).__name__} ({column[0]!r}) where the kernel was bound to "
+            f"X contains {type(column[0]).__name__} ({column[0]!r}) where the kernel was bound to "
             f"{type(known[0]).__name__} ({known[0]!r}): convert the column as in training"
         )
     code_of = {category: code for code, category in enumerate(known.tolist())}

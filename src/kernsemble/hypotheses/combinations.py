@@ -156,7 +156,7 @@ class Regions(HypothesisSet):
 
 @dataclass(frozen=True, eq=False)
 class _Wrapped(HypothesisSet):
-    """A set that is another one, seen differently."""
+    """A set derived from one other set."""
 
     hypotheses: HypothesisSet
 
@@ -197,7 +197,7 @@ class Reweighted(_Wrapped):
 
 @dataclass(frozen=True, eq=False)
 class OnColumns(_Wrapped):
-    """A set that looks at some columns only, of a DataFrame by name where they were named."""
+    """A set on some columns only, found by name in a DataFrame if they were given by name."""
 
     columns: tuple[Column, ...]
     positions: IntArray

@@ -23,7 +23,7 @@ def mean_absolute_cosine(n_features: int) -> float:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Perceptrons(Hypotheses):
-    """Perceptrons, one an entry: ``sign(direction @ x - threshold)``."""
+    """Perceptrons stored as arrays: ``sign(direction @ x - threshold)``."""
 
     direction: FloatArray
     threshold: FloatArray
@@ -54,10 +54,10 @@ class PerceptronSet(HypothesisSet):
         X : array or CSR matrix of shape (n_samples, n_features)
             The sample.
         margin : float
-            The radius is the largest distance from the mean, and this share of it more: the
-            papers ask that the sample is strictly inside.
+            Excess of the radius over the largest distance from the mean, relative to it: the
+            papers require that the sample is strictly inside.
         weight : array of shape (n_samples,), optional
-            How often each row counts in the mean; zero is absence.
+            Weights of the rows in the mean; a row of weight zero is absent.
         """
         check_positive("margin", margin)
         X, weight = present_rows(as_features(X), weight, "weight")
@@ -65,7 +65,7 @@ class PerceptronSet(HypothesisSet):
             centre = X.T @ (weight / weight.sum())
             radius = (1.0 + margin) * _largest_distance(X, centre)
         if not np.isfinite(radius):
-            raise ValueError("X spans more than a float can measure: scale the columns")
+            raise ValueError("the range of X exceeds that of floats: scale the columns")
         return cls(centre, radius)
 
     @property
@@ -89,7 +89,7 @@ class PerceptronSet(HypothesisSet):
 
 
 def _largest_distance(X: Rows, centre: FloatArray) -> float:
-    """Return the largest distance of a row from a point, sparse rows unpacked a few at a time."""
+    """Return the largest distance of a row from a point, in chunks of dense rows."""
     chunk = max(1, 4_000_000 // X.shape[1])
     return max(
         _largest_norm(_dense(X[start : start + chunk]) - centre)

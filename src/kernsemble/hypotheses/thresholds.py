@@ -1,7 +1,7 @@
 r"""Decision stumps :math:`q\,\mathrm{sign}(x_d - a)` and measures on their thresholds.
 
-A stump votes +q above its threshold and −q at or below it. What sets differ in is where
-the thresholds lie: the position :math:`M_d(v)` is the measure of the thresholds of
+A stump votes +q above its threshold and −q at or below it. Sets differ in the measure of
+their thresholds: the position :math:`M_d(v)` is the measure of the thresholds of
 feature d below the value v, and the kernel of any of these sets is
 :math:`\Delta - \sum_d |M_d(x_d) - M_d(x'_d)|`.
 """
@@ -27,7 +27,7 @@ SQUARED_EMBEDDING = 0.25  # r = 1/2 on each stump, as in Definition 3
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Stumps(Hypotheses):
-    """Decision stumps, one an entry: ``polarity * sign(x[feature] - threshold)``."""
+    """Decision stumps stored as arrays: ``polarity * sign(x[feature] - threshold)``."""
 
     polarity: FloatArray
     feature: IntArray
@@ -40,7 +40,7 @@ class Stumps(Hypotheses):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class StumpCells(FiniteSet):
-    """The stumps of a set in groups that a sample cannot tell apart.
+    """The stumps of a set in groups that vote the same on a sample.
 
     Members are representatives, `measure` is that of the whole group. `lower` and `upper`
     are the positions between which the thresholds of the group lie.
@@ -86,7 +86,7 @@ class ThresholdSet(HypothesisSet):
     def positions(self, X: Rows) -> Rows:
         r"""Return :math:`M_d(x_d) - M_d(0)` for every entry, so that zeros stay zero.
 
-        Costs a binary search an entry; sparse rows stay sparse.
+        Costs a binary search per entry; sparse rows stay sparse.
         """
         if sparse.issparse(X):
             columns = X.tocsc(copy=True)
@@ -115,7 +115,7 @@ class ThresholdSet(HypothesisSet):
         return Stumps(rng.choice([-1.0, 1.0], size=n), features, thresholds)
 
     def cells(self, X: Rows) -> StumpCells:
-        """Return the groups of stumps that vote alike on every row of `X`.
+        """Return the groups of stumps that vote the same on every row of `X`.
 
         There are at most 2·(rows + 1) for each feature. Their kernel on `X` is the kernel
         of the whole set.
@@ -153,7 +153,7 @@ class StumpSet(ThresholdSet):
     r"""All stumps with thresholds in :math:`[L_d, R_d]`, r = ½.
 
     The measure on thresholds has a constant density between neighbouring `knots`, the
-    first of which is :math:`L_d` and the last :math:`R_d`; `measures` holds the measure
+    first of which is :math:`L_d` and the last :math:`R_d`; `measures` contains the measure
     below each knot.
     """
 
@@ -175,16 +175,16 @@ class StumpSet(ThresholdSet):
         X : array or CSR matrix of shape (n_samples, n_features)
             The sample.
         measure : {"uniform", "empirical", "distinct"}
-            How thresholds are spread. Uniform: density one, as in the papers. Empirical:
-            like the sample, so that :math:`M_d` is its distribution function (a value
+            Distribution of thresholds. Uniform: density one, as in the papers. Empirical:
+            that of the sample, so that :math:`M_d` is its distribution function (a value
             with ties counts half below itself, so that a feature and its negative are
-            treated alike). Distinct: equally much between any two neighbouring values.
+            treated equally). Distinct: equal measure between any two neighbouring values.
         margin : float
-            :math:`L_d` and :math:`R_d` lie this share of the range outside the sample:
-            the papers ask that the sample is strictly inside. A constant column has no
-            range and holds no stumps.
+            Distance of :math:`L_d` and :math:`R_d` from the sample, relative to its range:
+            the papers require that the sample is strictly inside. A constant column has no
+            range and no stumps.
         weight : array of shape (n_samples,), optional
-            How often each row counts in the empirical measure; zero is absence.
+            Weights of the rows in the empirical measure; a row of weight zero is absent.
         """
         check_choice("measure", measure, get_args(Measure))
         check_positive("margin", margin)
@@ -262,8 +262,8 @@ def _ends(smallest: float, largest: float, margin: float) -> tuple[float, float]
         last = max(largest + reach, np.nextafter(largest, np.inf))
         if not np.isfinite(last - first):
             raise ValueError(
-                f"a column of X spans [{smallest:.3g}, {largest:.3g}], more than a float can "
-                "measure: scale that column"
+                f"a column of X spans [{smallest:.3g}, {largest:.3g}], which exceeds the range of "
+                "floats: scale that column"
             )
     return first, last
 

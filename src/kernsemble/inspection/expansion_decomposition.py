@@ -27,8 +27,8 @@ from kernsemble.kernels import (
     Linear,
     MiddleStump,
 )
-from kernsemble.kernels.algebra import OnColumns, Scaled, terms
-from kernsemble.kernels.columns import leaves
+from kernsemble.kernels.algebra import terms
+from kernsemble.kernels.columns import leaves, unwrapped
 from kernsemble.kernels.slice_parts import Categories, Coordinates
 from kernsemble.kernels.slices import NoSlicesError, Slices, slices_of
 from kernsemble.preprocessing.scaling import FeatureScaling
@@ -80,14 +80,7 @@ class KernelTerm(NamedTuple):
 
 def kernel_terms(kernel: Kernel) -> list[KernelTerm]:
     """Return the terms of a bound kernel, each split into factor, simple kernel and columns."""
-    found = []
-    for term in terms(kernel):
-        factor, simple = 1.0, term
-        while isinstance(simple, (Scaled, OnColumns)):
-            factor *= simple.factor if isinstance(simple, Scaled) else 1.0
-            simple = simple.kernel
-        found.append(KernelTerm(term, factor, simple, columns_seen(term)))
-    return found
+    return [KernelTerm(term, *unwrapped(term), columns_seen(term)) for term in terms(kernel)]
 
 
 def decompose_expansion(kernel: Kernel, intercept: float, support: SupportVectors) -> Decomposition:
@@ -109,7 +102,7 @@ def decompose_expansion(kernel: Kernel, intercept: float, support: SupportVector
                 float(each.density.weight.sum()) for each in found if each.density is not None
             )
             additive += found
-        elif type(term.simple) is Linear:
+        elif isinstance(term.simple, Linear):
             additive += _linear_terms(term, support)
         else:
             interactions.append(_interaction(term, support))

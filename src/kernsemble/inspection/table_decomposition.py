@@ -26,7 +26,7 @@ from kernsemble.kernels.slice_parts import (
 )
 from kernsemble.kernels.slices import Slices
 from kernsemble.preprocessing.scaling import FeatureScaling
-from kernsemble.solvers.quantise import Levels
+from kernsemble.solvers.additive.levels import Levels
 from kernsemble.svm.backends.tables.blocks import FittedBlock, FittedTables
 from kernsemble.svm.backends.tables.cells import CellTables
 from kernsemble.svm.backends.tables.slices import ShapeTables

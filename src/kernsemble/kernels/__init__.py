@@ -1,8 +1,8 @@
-r"""What is compared: kernels that name ensembles.
+r"""Kernels, each of which embodies an ensemble of hypotheses.
 
-A kernel is asked for (``Stump()``), bound to data (``kernel.bind(X)``), and then a function
-of rows. Kernels combine into kernels: ``+`` holds the hypotheses of both, ``*`` their XOR,
-``&`` their AND and OR, a number weighs them, ``.on(columns)`` lets them see some columns.
+A kernel is created (``Stump()``), bound to data (``kernel.bind(X)``), and then a function
+of rows. Kernels combine into kernels: ``+`` contains the hypotheses of both, ``*`` their XOR,
+``&`` their AND and OR; a number weights them, and ``.on(columns)`` restricts them to some columns.
 """
 
 from kernsemble.kernels.base import Kernel

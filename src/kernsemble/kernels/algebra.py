@@ -1,4 +1,4 @@
-"""Kernels made of kernels: what the operators return."""
+"""Kernels made of kernels: the results of the operators."""
 
 from abc import abstractmethod
 from dataclasses import dataclass, replace
@@ -30,7 +30,7 @@ from kernsemble.kernels.gram import Embedded
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Combination(Kernel):
-    """A kernel made of kernels that see the same rows."""
+    """A kernel made of kernels of the same rows."""
 
     parts: tuple[Kernel, ...]
 
@@ -83,7 +83,7 @@ class Sum(Combination):
     r"""The kernel of the union: :math:`K = K_1 + K_2 + \dots` (Theorem 13)."""
 
     @classmethod
-    def of(cls, left: Kernel, right: Kernel) -> Kernel:
+    def from_kernels(cls, left: Kernel, right: Kernel) -> Kernel:
         """Return the sum of two kernels; sums of sums are one sum."""
         return cls(cls._flattened(left, right))
 
@@ -106,7 +106,7 @@ class Sum(Combination):
 
     @property
     def _expression(self) -> str:
-        tight = (Product, Scaled)  # bind tighter than a sum
+        tight = (Product, Scaled)  # of higher precedence than a sum
         return " + ".join(
             part._expression if isinstance(part, tight) else part._operand for part in self.parts
         )
@@ -116,15 +116,15 @@ class Product(Combination):
     r"""The kernel of XORs, :math:`\pm h_1 h_2 \cdots`: :math:`K = K_1 K_2 \cdots` (Theorem 14)."""
 
     @classmethod
-    def of(cls, left: Kernel, right: Kernel) -> Kernel:
-        """Return the product of two definite kernels, its numbers gathered in front."""
+    def from_kernels(cls, left: Kernel, right: Kernel) -> Kernel:
+        """Return the product of two definite kernels, with their factors in front."""
         for side in (left, right):
             side.require_definite("a product of kernels")
         (c, left), (d, right) = (
             (side.factor, side.kernel) if isinstance(side, Scaled) else (1.0, side)
             for side in (left, right)
         )
-        return Scaled.of(c * d, cls(cls._flattened(left, right)))
+        return Scaled.from_kernel(c * d, cls(cls._flattened(left, right)))
 
     def _combine(self, sets: tuple[HypothesisSet, ...]) -> HypothesisSet:
         return reduce(hypotheses.Xor, sets)
@@ -144,12 +144,12 @@ class And(Combination):
     r"""The kernel of ANDs and ORs: :math:`K = (K_1 + \Delta_1)(K_2 + \Delta_2)` (Theorem 16).
 
     Its own constant is :math:`\Delta = 4\Delta_1\Delta_2 = K(x, x)`, so that chains are
-    literal: ``(k1 & k2) & k3`` holds the ANDs of an AND with a third hypothesis. (Definition
+    literal: ``(k1 & k2) & k3`` contains the ANDs of an AND with a third hypothesis. (Definition
     17 prints :math:`2\Delta_L\Delta_S` for it; see `StumpRegion`.)
     """
 
     @classmethod
-    def of(cls, left: Kernel, right: Kernel) -> Kernel:
+    def from_kernels(cls, left: Kernel, right: Kernel) -> Kernel:
         """Return the AND of two kernels with neutral hypotheses."""
         return cls((_neutral(left), _neutral(right)))
 
@@ -177,7 +177,7 @@ class And(Combination):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Wrapper(Kernel):
-    """A kernel that is another one, seen differently."""
+    """A kernel derived from one other kernel."""
 
     kernel: Kernel
 
@@ -208,24 +208,24 @@ class Wrapper(Kernel):
         return self.kernel._embed(X, name)
 
     def _tile(self, A: Embedded, B: Embedded) -> FloatArray:
-        return self._of(self.kernel._tile(A, B))
+        return self._transformed(self.kernel._tile(A, B))
 
     def _diagonal(self, A: Embedded) -> FloatArray:
-        return self._of(self.kernel._diagonal(A))
+        return self._transformed(self.kernel._diagonal(A))
 
-    def _of(self, values: FloatArray) -> FloatArray:
+    def _transformed(self, values: FloatArray) -> FloatArray:
         """Return this kernel's values from those of the other, which may be overwritten."""
         return values
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Scaled(Wrapper):
-    r"""The kernel :math:`c K`, which weighs every hypothesis by :math:`c > 0`."""
+    r"""The kernel :math:`c K`, which multiplies the measure of hypotheses by :math:`c > 0`."""
 
     factor: float
 
     @classmethod
-    def of(cls, factor: float, kernel: Kernel) -> Kernel:
+    def from_kernel(cls, factor: float, kernel: Kernel) -> Kernel:
         """Return a multiple of a kernel; multiples of multiples are one multiple."""
         check_positive("the factor of a kernel", factor)
         if isinstance(kernel, Scaled):
@@ -237,7 +237,7 @@ class Scaled(Wrapper):
         inner = self.kernel.hypotheses
         return None if inner is None else hypotheses.Reweighted(inner, self.factor)
 
-    def _of(self, values: FloatArray) -> FloatArray:
+    def _transformed(self, values: FloatArray) -> FloatArray:
         values *= self.factor
         return values
 
@@ -251,10 +251,10 @@ class Scaled(Wrapper):
 
 
 class Logic(Wrapper):
-    r"""The kernel :math:`\tfrac14 K + \tfrac14 \Delta` of the rules (1 + h)/2, which say 0 or 1."""
+    r"""The kernel :math:`\tfrac14 K + \tfrac14 \Delta` of the 0/1 rules (1 + h)/2."""
 
     @classmethod
-    def of(cls, kernel: Kernel) -> Kernel:
+    def from_kernel(cls, kernel: Kernel) -> Kernel:
         """Return the logic kernel of one with neutral hypotheses."""
         return cls(_neutral(kernel))
 
@@ -272,7 +272,7 @@ class Logic(Wrapper):
     def simplified(self) -> Kernel:
         raise AttributeError(f"{self} has no simplified form")
 
-    def _of(self, values: FloatArray) -> FloatArray:
+    def _transformed(self, values: FloatArray) -> FloatArray:
         values += self.kernel.delta
         values *= 0.25
         return values
@@ -284,10 +284,10 @@ class Logic(Wrapper):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class OnColumns(Wrapper):
-    """A kernel of some columns; its hypotheses look at nothing else."""
+    """A kernel of some columns; its hypotheses depend on nothing else."""
 
     columns: tuple[Column, ...]
-    positions: IntArray | None = None  # of the columns, once bound
+    positions: IntArray | None = None  # positions of the columns, once bound
     n_features: int | None = None
 
     def bind(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -318,9 +318,9 @@ class OnColumns(Wrapper):
 
 
 def terms(kernel: Kernel) -> tuple[Kernel, ...]:
-    """Return the kernels that a kernel is the sum of: itself where it is no sum.
+    """Return the terms of a sum of kernels, or the kernel itself if it is not a sum.
 
-    A multiple of a sum, or a sum on some columns, is the sum of its terms on these.
+    Multiples of sums, and sums on some columns, are expanded.
     """
     if isinstance(kernel, Sum):
         return tuple(chain.from_iterable(map(terms, kernel.parts)))

@@ -1,10 +1,10 @@
-"""What a kernel is."""
+"""The base class of kernels."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from numbers import Real
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -32,13 +32,21 @@ class Kernel(Value, ABC):
 
     Kernels are values: immutable, compared by content. `bind` returns the kernel with the
     constants that come from data; the bound kernel is a function of rows. Kernels combine:
-    ``k1 + k2`` holds the hypotheses of both (Theorem 13), ``k1 * k2`` their XOR
-    (Theorem 14), ``k1 & k2`` their AND and OR (Theorem 16), ``c * k`` weighs them, and
-    ``k.on(columns)`` lets them see some columns only.
+    ``k1 + k2`` contains the hypotheses of both (Theorem 13), ``k1 * k2`` their XOR
+    (Theorem 14), ``k1 & k2`` their AND and OR (Theorem 16), ``c * k`` weights them, and
+    ``k.on(columns)`` restricts them to some columns.
 
-    To write a kernel, say how rows are prepared (`_embed`) and what a matrix between a few
-    prepared rows is (`_tile`).
+    To write a kernel, implement `_embed`, which prepares rows, `_tile`, which computes the
+    matrix between a few prepared rows, and `_diagonal`.
+
+    Attributes
+    ----------
+    supports_missing : bool
+        Whether a missing value (NaN) has hypotheses of its own, as in `Stump`, `MiddleStump`
+        and `Category`.
     """
+
+    supports_missing: ClassVar[bool] = False
 
     # -- a kernel and data
 
@@ -51,13 +59,13 @@ class Kernel(Value, ABC):
         X : array-like, sparse matrix or DataFrame of shape (n, n_features)
             The sample.
         sample_weight : array-like of shape (n,), optional
-            How often each row counts: a row of weight 3 counts as three copies of it, one of
-            weight 0 as absent. Without weights every row counts once.
+            Sample weights: a row of weight 3 counts as three copies of it, one of weight 0 as
+            absent. Without weights every row counts once.
 
         Returns
         -------
         Kernel
-            The bound kernel; this one stays as it is.
+            The bound kernel; this one does not change.
 
         Examples
         --------
@@ -74,7 +82,7 @@ class Kernel(Value, ABC):
     @property
     @abstractmethod
     def n_features(self) -> int | None:
-        """The number of columns of the data the kernel is bound to, None when unbound."""
+        """Number of columns of the data that the kernel is bound to, None if unbound."""
 
     def __call__(
         self, X: ArrayLike, Y: ArrayLike | None = None, out: FloatArray | None = None
@@ -88,7 +96,7 @@ class Kernel(Value, ABC):
         Y : the same, of shape (m, n_features), optional
             Other rows; without them those of `X` are compared with each other.
         out : array of shape (n, m), optional
-            Where to put the matrix.
+            Array for the result.
 
         Returns
         -------
@@ -112,7 +120,7 @@ class Kernel(Value, ABC):
 
     @abstractmethod
     def _embed(self, X: ArrayLike, name: str) -> Embedded:
-        """Return the rows of `X` as `_tile` compares them, checked."""
+        """Return the checked rows of `X`, prepared for `_tile`."""
 
     @abstractmethod
     def _tile(self, A: Embedded, B: Embedded) -> FloatArray:
@@ -122,11 +130,11 @@ class Kernel(Value, ABC):
     def _diagonal(self, A: Embedded) -> FloatArray:
         """Return the values of embedded rows with themselves."""
 
-    # -- what the kernel embodies
+    # -- hypotheses
 
     @property
     def hypotheses(self) -> HypothesisSet | None:
-        """The hypotheses whose votes have this inner product; None where none are known."""
+        """The hypotheses whose votes have this inner product, None if none are known."""
         return None
 
     @property
@@ -167,44 +175,52 @@ class Kernel(Value, ABC):
 
     @property
     def logic(self) -> "Kernel":
-        r"""The kernel :math:`\tfrac14 (K + \Delta)` of the rules (1 + h)/2, which say 0 or 1.
+        r"""The kernel :math:`\tfrac14 (K + \Delta)` of the rules (1 + h)/2, which vote 0 or 1.
 
         Products of logic kernels are conjunctions of rules (Lin's thesis). It needs
         hypotheses that vote ±1 and cancel.
         """
-        return _algebra().Logic.of(self)
+        return _algebra().Logic.from_kernel(self)
 
     # -- the algebra
 
-    __array_ufunc__ = None  # NumPy's numbers leave multiplication to kernels
+    __array_ufunc__ = None  # so that NumPy's numbers times a kernel call __rmul__
 
     def __add__(self, other: object) -> "Kernel":
-        return _algebra().Sum.of(self, other) if isinstance(other, Kernel) else NotImplemented
+        if not isinstance(other, Kernel):
+            return NotImplemented
+        return _algebra().Sum.from_kernels(self, other)
 
     def __radd__(self, other: object) -> "Kernel":
         return self if isinstance(other, int) and other == 0 else NotImplemented  # sum(kernels)
 
     def __mul__(self, other: object) -> "Kernel":
         if isinstance(other, Kernel):
-            return _algebra().Product.of(self, other)
-        return _algebra().Scaled.of(other, self) if isinstance(other, Real) else NotImplemented
+            return _algebra().Product.from_kernels(self, other)
+        if not isinstance(other, Real):
+            return NotImplemented
+        return _algebra().Scaled.from_kernel(other, self)
 
     __rmul__ = __mul__
 
     def __and__(self, other: object) -> "Kernel":
-        return _algebra().And.of(self, other) if isinstance(other, Kernel) else NotImplemented
+        if not isinstance(other, Kernel):
+            return NotImplemented
+        return _algebra().And.from_kernels(self, other)
 
     def on(self, columns: Column | Sequence[Column]) -> "Kernel":
-        """Return the kernel of some columns, given by index, by mask or, in DataFrames, by name."""
+        """Return the kernel of some columns, given by index, mask or, in DataFrames, name."""
         return _algebra().OnColumns(self, as_columns(columns))
 
     def as_gaussian_process_kernel(self) -> "GaussianProcessKernel":
         """Return the bound kernel as a covariance for scikit-learn's Gaussian processes."""
-        from kernsemble.kernels.gaussian_process import Covariance  # scikit-learn's is heavy
+        from kernsemble.kernels.gaussian_process import (
+            Covariance,  # imported here, since scikit-learn's module is slow to import
+        )
 
         return Covariance(self)
 
-    # -- how it reads
+    # -- representation
 
     @property
     def _expression(self) -> str:
@@ -220,12 +236,12 @@ class Kernel(Value, ABC):
 
     @property
     def _operand(self) -> str:
-        """The expression as it stands within a larger one."""
+        """The expression within a larger one."""
         return self._expression
 
 
 def _algebra() -> Any:
-    from kernsemble.kernels import algebra  # kernels and their combinations define each other
+    from kernsemble.kernels import algebra  # imported here, since the modules depend on each other
 
     return algebra
 
@@ -236,7 +252,7 @@ def _text(value: object) -> str:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PointKernel(Kernel):
-    """A kernel of its own formula, not made of other kernels."""
+    """A kernel with its own formula, not made of other kernels."""
 
     n_features: int | None = field(default=None, kw_only=True, repr=False)
     feature_names: tuple[Any, ...] | None = field(default=None, kw_only=True, repr=False)
@@ -251,9 +267,9 @@ class PointKernel(Kernel):
         return as_features(X, n_features, name)
 
     def _with_constants(self, X: Rows, weight: FloatArray) -> Self:  # noqa: ARG002
-        """Return the kernel with what it needs to know of a sample, nothing by default.
+        """Return the kernel with its constants from a sample; it has none by default.
 
-        `weight` tells how often each row of `X` counts; all are positive.
+        `weight` contains the weights of the rows of `X`, all positive.
         """
         return self
 

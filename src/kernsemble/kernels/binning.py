@@ -1,4 +1,4 @@
-r"""Rows that share cells of random grids: the Laplacian kernel as a vote of boxes.
+r"""Random binning: the Laplacian kernel as the share of random grid cells of two rows.
 
 A grid cuts every column into intervals of one width, the pitch :math:`\delta_d`, from a start that
 is uniform in the first of them. Two values share an interval with probability
@@ -28,25 +28,25 @@ from kernsemble._value import Value
 from kernsemble.exceptions import UnboundKernelError
 from kernsemble.kernels.algebra import OnColumns, Scaled
 from kernsemble.kernels.base import Kernel
+from kernsemble.kernels.columns import unwrapped
 from kernsemble.kernels.gram import fill_gram
 from kernsemble.kernels.radial import Laplacian
 from kernsemble.kernels.regions import DecisionTree
 
-ROWS_A_TASK = 4_096
-ROWS_THAT_TELL_THE_ERROR = 256
+ROWS_PER_TASK = 4_096
+ROWS_FOR_ERROR = 256  # rows that the error is measured on
 GOLDEN = 0.5 * (np.sqrt(5.0) - 1.0)
 
 
 class NoCellsError(ValueError):
-    """A kernel is not the chance to share a cell of a random grid."""
+    """A kernel is not the probability of sharing a cell of a random grid."""
 
     @classmethod
     def of(cls, kernel: Kernel) -> Self:
         """Return the error for a kernel."""
         return cls(
-            f"{kernel} is not the chance to share a cell, as Laplacian() and DecisionTree() and "
-            "their multiples on any columns are: use one of those, or compare rows by the matrix, "
-            "kernel(X)"
+            f"{kernel} does not support random binning: use Laplacian() or DecisionTree(), or a "
+            "multiple of them on any columns, or the kernel matrix, kernel(X)"
         )
 
 
@@ -57,33 +57,33 @@ def bin_rows(
     n_grids: int = 256,
     random_state: int | np.random.Generator | None = None,
 ) -> tuple["Grids", IntArray]:
-    """Return random grids for a bound kernel, and the cells of rows, which are then known.
+    """Return random grids for a bound kernel, and the cells of rows.
 
     Parameters
     ----------
     kernel : Kernel
-        Bound: `Laplacian` or `DecisionTree`, a multiple of one, or one on some columns.
+        Bound `Laplacian` or `DecisionTree`, or a multiple of one, on all or some columns.
     X : array-like, sparse matrix or DataFrame of shape (n, n_features)
         The sample.
     n_grids : int, default=256
-        The number P of grids.
+        Number P of grids.
     random_state : int, numpy.random.Generator or None, default=None
-        Where the grids come from.
+        Random seed of the grids.
 
     Returns
     -------
     grids : Grids
     cells : int32 array of shape (n, n_grids)
-        The cell of each row in each grid, numbered from 0 within the grid.
+        Cell of each row in each grid, numbered from 0 within the grid.
 
     Raises
     ------
     NoCellsError
-        Where the kernel is another.
+        If the kernel does not support random binning.
 
     Notes
     -----
-    Costs O(n P (D + log n)) time, threads over grids, and 8 bytes a known cell.
+    Costs O(n P (D + log n)) time, threads over grids, and 8 bytes per occupied cell.
 
     Examples
     --------
@@ -108,40 +108,38 @@ def bin_rows(
     known, cells = _numbered(_columns(rows), 1.0 / pitch, shift, mixers)
     first = np.cumsum([0, *map(len, known)])
     grids = Grids(kernel, pitch, shift, mixers, np.concatenate(known), first, *form[1:], 0.0)
-    some = rng.permutation(len(cells))[:ROWS_THAT_TELL_THE_ERROR]
+    some = rng.permutation(len(cells))[:ROWS_FOR_ERROR]
     return replace(grids, error=_error(grids, rows[some], cells[some])), cells
 
 
 def has_cells(kernel: Kernel) -> bool:
-    """Tell whether `bin_rows` takes a kernel, once it is bound."""
-    while isinstance(kernel, (Scaled, OnColumns)):
-        kernel = kernel.kernel
-    return isinstance(kernel, (Laplacian, DecisionTree))
+    """Return whether `bin_rows` supports a kernel."""
+    return isinstance(unwrapped(kernel)[1], (Laplacian, DecisionTree))
 
 
 @dataclass(frozen=True, eq=False)
 class Grids(Value):
-    r"""Random grids, and their cells that a sample occupies.
+    r"""Random grids, and the cells that a sample occupies.
 
-    A row x is in the cell of :math:`\lfloor x_d / \delta_{pd} + s_{pd} \rfloor` in grid p, told by
-    a number of 64 bits that is mixed from these; two cells have the same one with probability
-    about :math:`2^{-64}`.
+    A row x is in the cell of :math:`\lfloor x_d / \delta_{pd} + s_{pd} \rfloor` in grid p. Cells
+    are stored as 64-bit hashes of these; two cells have equal ones with probability about
+    :math:`2^{-64}`.
 
     Attributes
     ----------
     embedding : Kernel
-        The kernel, which says what of a row is put into cells.
+        The kernel, whose embedding of rows is put into cells.
     pitch, shift, mixers : arrays of shape (P, D)
-        :math:`\delta`, s in pitches, and what the cells are mixed with.
+        :math:`\delta`, s in pitches, and the factors of the hashes.
     known : uint64 array
-        The occupied cells, increasing within each grid.
+        Hashes of the occupied cells, increasing within each grid.
     first : array of shape (P + 1,)
-        Where the cells of each grid start.
+        Index of the first cell of each grid.
     weight, constant : float
         w and :math:`\kappa`.
     error : float
-        The error of the kernel over pairs of rows of the sample, root mean square, as a share of
-        w: measured on 256 rows.
+        Root mean square error of the kernel over pairs of rows of the sample, relative to w,
+        measured on 256 rows.
     """
 
     embedding: Kernel
@@ -165,7 +163,7 @@ class Grids(Value):
         return np.diff(self.first)
 
     def cells(self, X: ArrayLike) -> IntArray:
-        """Return the cells of rows, −1 for those that the sample left empty.
+        """Return the cells of rows, −1 for cells that are empty in the sample.
 
         An int32 array of shape (n, n_grids), computed by threads over blocks of rows.
         """
@@ -178,20 +176,20 @@ class Grids(Value):
                 columns, density, self.shift, self.mixers, self.known, self.first, cells[span]
             )
 
-        run(work, blocks(len(cells), ROWS_A_TASK))
+        run(work, blocks(len(cells), ROWS_PER_TASK))
         return cells
 
     def kernel(self, X: ArrayLike, Y: ArrayLike | None = None) -> FloatArray:
-        """Return what the grids make of the kernel, for pairs of which one row is in the sample."""
-        return self._of_cells(self.cells(X), None if Y is None else self.cells(Y))
+        """Return the approximate kernel, for pairs of which at least one row is in the sample."""
+        return self._from_cells(self.cells(X), None if Y is None else self.cells(Y))
 
-    def _of_cells(self, A: IntArray, B: IntArray | None = None) -> FloatArray:
+    def _from_cells(self, A: IntArray, B: IntArray | None = None) -> FloatArray:
         n_shared = np.empty((len(A), len(A if B is None else B)))
         fill_gram(_count_shared, A, B, n_shared)
         return self.constant + self.weight / self.n_grids * n_shared
 
 
-class _Form(NamedTuple):
+class _LaplacianForm(NamedTuple):
     r"""A kernel :math:`\kappa + w \exp(-\gamma \|a - a'\|_1)` of embedded rows a, a'."""
 
     gamma: float
@@ -200,30 +198,32 @@ class _Form(NamedTuple):
 
 
 @singledispatch
-def _form(kernel: Kernel) -> _Form:
+def _form(kernel: Kernel) -> _LaplacianForm:
     raise NoCellsError.of(kernel)
 
 
 @_form.register
-def _of_laplacian(kernel: Laplacian) -> _Form:
+def _form_of_laplacian(kernel: Laplacian) -> _LaplacianForm:
     assert kernel.rate is not None
-    return _Form(kernel.rate, 1.0, 0.0)
+    return _LaplacianForm(kernel.rate, 1.0, 0.0)
 
 
 @_form.register
-def _of_trees(kernel: DecisionTree) -> _Form:
-    return _Form(kernel.gamma, float(np.exp(2.0 * kernel.gamma * kernel.stump.delta)), -1.0)
+def _form_of_trees(kernel: DecisionTree) -> _LaplacianForm:
+    return _LaplacianForm(
+        kernel.gamma, float(np.exp(2.0 * kernel.gamma * kernel.stump.delta)), -1.0
+    )
 
 
 @_form.register
-def _of_columns(kernel: OnColumns) -> _Form:
+def _form_of_columns(kernel: OnColumns) -> _LaplacianForm:
     return _form(kernel.kernel)
 
 
 @_form.register
-def _of_multiple(kernel: Scaled) -> _Form:
+def _form_of_multiple(kernel: Scaled) -> _LaplacianForm:
     gamma, weight, constant = _form(kernel.kernel)
-    return _Form(gamma, kernel.factor * weight, kernel.factor * constant)
+    return _LaplacianForm(gamma, kernel.factor * weight, kernel.factor * constant)
 
 
 def _spread_grids(
@@ -231,8 +231,8 @@ def _spread_grids(
 ) -> tuple[FloatArray, FloatArray]:
     """Return pitches and shifts that cover their joint law evenly in each column.
 
-    Those of a column are a golden-ratio lattice in the unit square, moved at random, in an order
-    of its own. Each grid by itself is as if drawn from the law, so shares stay unbiased.
+    In each column they are a golden-ratio lattice in the unit square, shifted and ordered at
+    random. Each single grid follows the law, so shares are unbiased.
     """
     n_grids, n_features = shape
     order = rng.permuted(np.tile(np.arange(n_grids), (n_features, 1)), axis=1).T
@@ -249,9 +249,9 @@ def _columns(rows: Rows) -> FloatArray:
 def _numbered(
     columns: FloatArray, density: FloatArray, shift: FloatArray, mixers: IntArray
 ) -> tuple[list[Array], IntArray]:
-    """Return the occupied cells of each grid, increasing, and the number of that of each row."""
+    """Return the occupied cells of each grid, increasing, and the index of each row's cell."""
     n_grids, n = len(density), columns.shape[1]
-    cells = np.empty((n_grids, n), dtype=np.int32).T  # those of a grid side by side
+    cells = np.empty((n_grids, n), dtype=np.int32).T  # contiguous in each grid
 
     def work(p: int) -> Array:
         mixed = _mix(columns, density[p], shift[p], mixers[p])
@@ -263,7 +263,7 @@ def _numbered(
 
 
 def _error(grids: Grids, rows: Rows, cells: IntArray) -> float:
-    difference = grids._of_cells(cells) - fill_gram(grids.embedding._tile, rows)
+    difference = grids._from_cells(cells) - fill_gram(grids.embedding._tile, rows)
     n_pairs = max(len(cells) * (len(cells) - 1), 1)
     return float(np.sqrt((difference**2).sum() / n_pairs)) / grids.weight  # 0 on the diagonal
 
@@ -285,9 +285,9 @@ def _find_all(
 
 @jit
 def _mix(columns: FloatArray, density: FloatArray, shift: FloatArray, mixers: IntArray) -> Array:
-    """Return the cell of every row: a random linear form of its intervals, then stirred.
+    """Return the hash of every row's cell: a random linear form of its intervals, then mixed.
 
-    Uniform among the numbers of 64 bits, as `_find` expects.
+    Hashes are uniform among 64-bit numbers, as `_find` expects.
     """
     mixed = np.zeros(columns.shape[1], dtype=np.uint64)
     for d in range(len(columns)):
@@ -299,15 +299,15 @@ def _mix(columns: FloatArray, density: FloatArray, shift: FloatArray, mixers: In
 
 @jit
 def _find(known: IntArray, mixed: IntArray, cells: IntArray) -> None:
-    """Write where each number is among increasing ones, −1 for nowhere.
+    """Write the place of each number in an increasing list, −1 if it is not there.
 
-    As they are uniform, a number is near its share of their count: two guesses, then a few steps.
+    Numbers are uniform, so two interpolations and a few steps find the place.
     """
-    last, numbers_a_cell = len(known) - 1, 2.0**64 / len(known)
+    last, numbers_per_cell = len(known) - 1, 2.0**64 / len(known)
     for i in range(len(mixed)):
         m = mixed[i]
-        k = min(int(m / numbers_a_cell), last)
-        ahead = (np.float64(m) - np.float64(known[k])) / numbers_a_cell
+        k = min(int(m / numbers_per_cell), last)
+        ahead = (np.float64(m) - np.float64(known[k])) / numbers_per_cell
         k = min(max(k + int(ahead), 0), last)
         while k < last and known[k] < m:
             k += 1

@@ -1,4 +1,4 @@
-"""Which columns the parts of a kernel see."""
+"""The parts of a kernel expression, and the columns that they use."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -9,14 +9,14 @@ import numpy as np
 
 from kernsemble._typing import IntArray
 from kernsemble._validation import Column, locate_columns
-from kernsemble.kernels.algebra import Combination, OnColumns, Wrapper
+from kernsemble.kernels.algebra import Combination, OnColumns, Scaled, Wrapper
 from kernsemble.kernels.base import Kernel
 from kernsemble.kernels.ensemble import Constant
 
 
 @singledispatch
 def located(kernel: Kernel, n_features: int, names: Sequence[str] | None) -> Kernel:  # noqa: ARG001
-    """Return a kernel whose columns are chosen by position, in tables with these names.
+    """Return the kernel with columns given by position, in tables with these column names.
 
     Examples
     --------
@@ -46,14 +46,33 @@ def _located_columns(kernel: OnColumns, n_features: int, names: Sequence[str] | 
     )
 
 
+def unwrapped(kernel: Kernel) -> tuple[float, Kernel]:
+    """Return the factor of a kernel, and the kernel without its factor and columns.
+
+    Examples
+    --------
+    >>> from kernsemble.kernels import Stump
+    >>> unwrapped(0.5 * (2.0 * Stump()).on([0, 1]))
+    (1.0, Stump())
+    """
+    factor = 1.0
+    while isinstance(kernel, (Scaled, OnColumns)):
+        factor *= kernel.factor if isinstance(kernel, Scaled) else 1.0
+        kernel = kernel.kernel
+    return factor, kernel
+
+
 class Leaf(NamedTuple):
-    """A part that is not made of others; each choice is among the columns of the one before."""
+    """A part that is not made of other kernels, and the columns it is restricted to.
+
+    Each selection of columns is a selection from the previous one.
+    """
 
     kernel: Kernel
     choices: tuple[tuple[Column, ...], ...]
 
     def columns(self, n_features: int) -> IntArray:
-        """Return the columns of a table that the part sees, whose choices are not by name."""
+        """Return the columns of a table that the part uses; selections must be by position."""
         seen = np.arange(n_features)
         for choice in self.choices:
             seen = seen[locate_columns(choice, len(seen))]
@@ -62,7 +81,7 @@ class Leaf(NamedTuple):
 
 @singledispatch
 def leaves(kernel: Kernel) -> list[Leaf]:
-    """Return the parts of a kernel that look at rows; a constant does not.
+    """Return the parts of a kernel that depend on rows, which a constant does not.
 
     Examples
     --------
@@ -74,22 +93,22 @@ def leaves(kernel: Kernel) -> list[Leaf]:
 
 
 @leaves.register
-def _of_constant(kernel: Constant) -> list[Leaf]:  # noqa: ARG001
+def _leaves_of_constant(kernel: Constant) -> list[Leaf]:  # noqa: ARG001
     return []
 
 
 @leaves.register
-def _of_parts(kernel: Combination) -> list[Leaf]:
+def _leaves_of_parts(kernel: Combination) -> list[Leaf]:
     return [leaf for part in kernel.parts for leaf in leaves(part)]
 
 
 @leaves.register
-def _of_inside(kernel: Wrapper) -> list[Leaf]:
+def _leaves_of_inside(kernel: Wrapper) -> list[Leaf]:
     return leaves(kernel.kernel)
 
 
 @leaves.register
-def _of_columns(kernel: OnColumns) -> list[Leaf]:
+def _leaves_of_columns(kernel: OnColumns) -> list[Leaf]:
     return [
         leaf._replace(choices=(kernel.columns, *leaf.choices)) for leaf in leaves(kernel.kernel)
     ]

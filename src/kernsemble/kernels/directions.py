@@ -1,4 +1,4 @@
-"""Directions that are spread evenly, and the error of averages over them."""
+"""Evenly spread directions, and the error of averages over them."""
 
 import numpy as np
 from scipy.optimize import minimize
@@ -7,10 +7,10 @@ from kernsemble._threads import SINGLE_THREADED_BLAS
 from kernsemble._typing import FloatArray
 from kernsemble.hypotheses.perceptrons import mean_absolute_cosine
 
-SPREADING_STEPS = 50
-COSINES_WORTH_SPREADING = 20_000_000  # in all steps together: half a second
-DIRECTIONS_A_FEATURE = 26
-FEWEST_DIRECTIONS, MOST_DIRECTIONS = 512, 2_048
+SPREADING_STEPS = 50  # maximum number of steps of L-BFGS
+MAX_COSINES = 20_000_000  # maximum number of cosines in all steps together: half a second
+DIRECTIONS_PER_FEATURE = 26
+MIN_DIRECTIONS, MAX_DIRECTIONS = 512, 2_048
 
 
 def slicing_error(directions: FloatArray) -> float:
@@ -23,7 +23,7 @@ def slicing_error(directions: FloatArray) -> float:
               \qquad A(t) = \sqrt{1 - t^2} + t \arcsin t,
 
     as :math:`E|\theta_p^\top v||\theta_q^\top v| = \frac2{\pi D} A(\theta_p^\top\theta_q)`.
-    Directions that are rotated at random have it in expectation for every pair of rows.
+    For directions rotated at random it is the expected mean square for every pair of rows.
 
     Examples
     --------
@@ -40,22 +40,22 @@ def slicing_error(directions: FloatArray) -> float:
 
 
 def enough_directions(n_features: int) -> int:
-    """Return how many directions leave 0.7 % of error or less: 26 a feature, from 512 to 2,048."""
-    return min(max(DIRECTIONS_A_FEATURE * n_features, FEWEST_DIRECTIONS), MOST_DIRECTIONS)
+    """Return the number of directions for an error of at most 0.7 %, from 512 to 2,048."""
+    return min(max(DIRECTIONS_PER_FEATURE * n_features, MIN_DIRECTIONS), MAX_DIRECTIONS)
 
 
 def spread_directions(n: int, n_features: int, rng: np.random.Generator) -> FloatArray:
     r"""Return unit vectors whose `slicing_error` is small, rotated at random.
 
-    On one column there is but one, in the plane they are equally spaced. Elsewhere they start as
-    rows of random orthogonal matrices and move for some steps of L-BFGS down the slope of the
-    error. All of that turns with the start, so any direction is as likely as any other and the
-    mean over directions is unbiased.
+    On one column there is only one; in the plane they are equally spaced. Otherwise they start
+    as rows of random orthogonal matrices and take some steps of L-BFGS that reduce the error.
+    The result rotates with the start, so all directions are equally likely and the mean over
+    directions is unbiased.
 
     Notes
     -----
-    Relative errors of 256 directions in percent, against those of independent random ones, of
-    rows of random orthogonal matrices, and of Sobol points made normal:
+    Relative errors of 256 directions in percent, compared with independent random ones, rows of
+    random orthogonal matrices, and Sobol points transformed to normal:
 
     ======== =========== ========== ===== ======
     features independent orthogonal Sobol spread
@@ -67,8 +67,8 @@ def spread_directions(n: int, n_features: int, rng: np.random.Generator) -> Floa
     60       4.7         1.9        3.2   1.6
     ======== =========== ========== ===== ======
 
-    The cost is :math:`O(n^2 D)` a step, about half a second in all; beyond 632 directions steps are
-    left out, beyond 4,472 all of them.
+    The cost is :math:`O(n^2 D)` per step, about half a second in all; beyond 632 directions there
+    are fewer steps, beyond 4,472 none.
     """
     if n_features == 1:
         return np.ones((1, 1))
@@ -76,11 +76,11 @@ def spread_directions(n: int, n_features: int, rng: np.random.Generator) -> Floa
         angle = np.pi / n * (np.arange(n) + rng.random())
         return np.column_stack([np.cos(angle), np.sin(angle)])
     start = _orthogonal(n, n_features, rng)
-    steps = min(SPREADING_STEPS, COSINES_WORTH_SPREADING // n**2)
-    if steps == 0 or n <= n_features:  # an orthogonal set has the least error
+    steps = min(SPREADING_STEPS, MAX_COSINES // n**2)
+    if steps == 0 or n <= n_features:  # orthogonal directions have the smallest error
         return start
     options = {"maxiter": steps, "ftol": 1e-9}
-    with SINGLE_THREADED_BLAS:  # the products are too small to share
+    with SINGLE_THREADED_BLAS:  # the products are too small for threads
         end = minimize(_energy, start.ravel(), start.shape, "L-BFGS-B", jac=True, options=options).x
     return _normalised(end.reshape(start.shape))
 
@@ -88,7 +88,7 @@ def spread_directions(n: int, n_features: int, rng: np.random.Generator) -> Floa
 def _orthogonal(n: int, n_features: int, rng: np.random.Generator) -> FloatArray:
     blocks = rng.standard_normal((-(-n // n_features), n_features, n_features))
     turned, triangles = np.linalg.qr(blocks)
-    signs = np.sign(np.diagonal(triangles, axis1=1, axis2=2))  # makes all rotations alike
+    signs = np.sign(np.diagonal(triangles, axis1=1, axis2=2))  # makes all rotations equally likely
     return (turned * signs[:, np.newaxis]).reshape(-1, n_features)[:n]
 
 

@@ -1,8 +1,8 @@
-r"""Distances between all rows of two matrices, absolute and Euclidean.
+r"""L1 and Euclidean distances between all rows of two matrices.
 
 Dense or CSR, float32 or float64. The cost is rows × rows × features for dense input (half of
-that within one matrix), rows × stored entries for sparse input. Euclidean distances come
-from inner products where that loses at most two places, and from differences where rows
+that within one matrix), rows × stored entries for sparse input. Euclidean distances are computed
+from inner products where that loses at most two digits, and from differences where rows
 are close.
 """
 
@@ -15,10 +15,10 @@ from kernsemble._typing import FloatArray, IntArray, Rows
 from kernsemble._validation import as_features
 from kernsemble.kernels.gram import TileFunction, fill_gram
 
-CLOSE = 0.01
-FEW_COLUMNS = 4096  # of which a tile of rows may be made dense
-MARKED = -1.0  # a distance that is yet to be computed
-SQUARABLE = (1e-12, 1e12)  # sizes whose squares float32 can hold
+CLOSE = 0.01  # squared distance of close rows, relative to their squared norms
+FEW_COLUMNS = 4096  # largest number of columns for which a sparse tile is made dense
+MARKED = -1.0  # a distance that is not yet computed
+SQUARABLE = (1e-12, 1e12)  # range of values whose squares float32 can represent
 
 
 def l1_distances(
@@ -34,7 +34,7 @@ def l1_distances(
         Other rows. Without them the rows of `X` are compared with each other, each pair
         once.
     out : array of shape (n, m), optional
-        Where to put the result.
+        Array for the result.
 
     Returns
     -------
@@ -85,8 +85,8 @@ def squared_l2_tile(A: Rows, B: Rows) -> FloatArray:
     r"""Return the sums of squared differences between a few rows.
 
     They are expanded as :math:`\|a\|^2 + \|b\|^2 - 2a^\top b`, around the mean if dense. Pairs
-    of which less than a hundredth is left are close, and are computed from their
-    differences; where there are many of dense rows, the whole tile is.
+    for which less than a hundredth of the norms is left are computed from their differences;
+    if there are many such pairs of dense rows, the whole tile is.
     """
     dtype = np.result_type(A.dtype, B.dtype)
     is_sparse = sparse.issparse(A) or sparse.issparse(B)
@@ -124,7 +124,7 @@ def l2_tile(A: Rows, B: Rows) -> FloatArray:
 
 
 def dot_tile(A: Rows, B: Rows) -> FloatArray:
-    """Return the inner products between a few rows; of sparse ones best with one side dense."""
+    """Return the inner products between a few rows; one side of sparse ones is made dense."""
     if sparse.issparse(A) and sparse.issparse(B) and B.shape[1] <= FEW_COLUMNS:
         return A @ B.T.toarray(order="C")
     products = A @ B.T
@@ -151,9 +151,9 @@ def _fill_marked(A: Rows, B: Rows, power: int, sums: FloatArray) -> None:
 
 
 def _even(rows: FloatArray, dtype: np.dtype[np.floating]) -> FloatArray:
-    """Return a fresh copy with even numbers of rows and columns, filled up with zeros.
+    """Return a copy with even numbers of rows and columns, padded with zeros.
 
-    Fresh, so that one compiled version serves read-only and strided input.
+    Copied, so that one compiled version serves read-only and strided input.
     """
     n, n_features = rows.shape
     padded = np.zeros((n + n % 2, n_features + n_features % 2), dtype)
@@ -197,7 +197,7 @@ def _recompute_marked(A: FloatArray, B: FloatArray, squares: FloatArray) -> None
 
 @jit
 def _dense_differences(A: FloatArray, BT: FloatArray, m: int, power: int, sums: FloatArray) -> None:
-    """Add up two features of two rows at a time, which halves the traffic of either."""
+    """Add up two features of two rows at a time, which halves the memory traffic."""
     n, n_features = A.shape
     for i in range(0, n, 2):
         for d in range(0, n_features, 2):
@@ -234,7 +234,7 @@ def _sparse_differences(
 ) -> None:
     """Sum marked pairs over the stored entries of b, then over those of a in other columns.
 
-    `row` holds one row of A, zeros elsewhere; `seen` tells which pair last saw a column in b.
+    `row` contains one row of A, zeros elsewhere; `seen` the last pair with a column stored in b.
     """
     seen = np.full(len(row), -1)
     for i in range(len(A_indptr) - 1):

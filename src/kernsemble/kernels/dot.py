@@ -11,7 +11,21 @@ from kernsemble.kernels.distances import dot_tile, squared_norms
 from kernsemble.kernels.gram import Embedded
 
 
-class Linear(PointKernel):
+class DotProductKernel(PointKernel):
+    r"""A kernel that is a function of the inner product :math:`x^\top x'`."""
+
+    def _tile(self, A: Embedded, B: Embedded) -> FloatArray:
+        return self._from_products(dot_tile(A, B))
+
+    def _diagonal(self, A: Embedded) -> FloatArray:
+        return self._from_products(squared_norms(A))
+
+    def _from_products(self, products: FloatArray) -> FloatArray:
+        """Return the kernel from inner products, which may be overwritten."""
+        return products
+
+
+class Linear(DotProductKernel):
     r"""The kernel :math:`K(x, x') = x^\top x'`.
 
     Examples
@@ -21,15 +35,9 @@ class Linear(PointKernel):
     array([[11.]])
     """
 
-    def _tile(self, A: Embedded, B: Embedded) -> FloatArray:
-        return dot_tile(A, B)
-
-    def _diagonal(self, A: Embedded) -> FloatArray:
-        return squared_norms(A)
-
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Polynomial(Linear):
+class Polynomial(DotProductKernel):
     r"""The kernel :math:`K(x, x') = (x^\top x' + c)^p`.
 
     Parameters
@@ -37,7 +45,7 @@ class Polynomial(Linear):
     degree : int, default=2
         The degree p.
     offset : float, default=1.0
-        The offset c, at least 0; larger values weigh low powers more.
+        The offset c, at least 0; larger values give low powers more weight.
 
     Examples
     --------
@@ -50,15 +58,10 @@ class Polynomial(Linear):
     offset: float = 1.0
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_count("degree", self.degree)
         check_not_negative("offset", self.offset)
 
-    def _tile(self, A: Embedded, B: Embedded) -> FloatArray:
-        return self._of(super()._tile(A, B))
-
-    def _diagonal(self, A: Embedded) -> FloatArray:
-        return self._of(super()._diagonal(A))
-
-    def _of(self, products: FloatArray) -> FloatArray:
+    def _from_products(self, products: FloatArray) -> FloatArray:
         products += self.offset
         return np.power(products, self.degree, out=products)

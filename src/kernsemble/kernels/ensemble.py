@@ -67,7 +67,9 @@ class DistanceEnsemble(PointKernel, Generic[Embodied]):
 
 
 class _StumpEnsemble(DistanceEnsemble[Thresholds]):
-    """Stumps, compared by where a value lies among the thresholds."""
+    """Stumps, compared by the positions of values among the thresholds."""
+
+    supports_missing = True
 
     def _embed(self, X: ArrayLike, name: str) -> Embedded:
         return self.hypotheses.positions(super()._embed(X, name))
@@ -92,14 +94,13 @@ class Stump(_StumpEnsemble[StumpSet]):
     Parameters
     ----------
     measure : {"uniform", "empirical", "distinct"}, default="uniform"
-        How thresholds are spread between :math:`L_d` and :math:`R_d`: uniformly, as in the
-        papers; like the sample, which makes
+        Distribution of thresholds between :math:`L_d` and :math:`R_d`: uniform, as in the
+        papers; that of the sample, which makes
         :math:`K = \Delta - \sum_d |F_d(x_d) - F_d(x'_d)|` with its distribution functions;
-        or equally much between any two neighbouring values of the sample. With the last two
-        the matrix of the sample does not change when a feature is transformed
-        monotonously, as trees do not.
+        or equal weight between any two neighbouring values of the sample. The last two are,
+        like trees, invariant to monotone transformations of a feature.
     margin : float, default=0.05
-        The ends :math:`L_d, R_d` lie this share of the range outside the sample.
+        Distance of the ends :math:`L_d, R_d` from the sample, relative to its range.
 
     Examples
     --------
@@ -131,7 +132,7 @@ class MiddleStump(_StumpEnsemble[MiddleStumpSet]):
 
     with thresholds halfway between neighbouring values of the bound sample;
     :math:`\mathrm{rank}_d` counts the thresholds of feature d below a value. These are the
-    stumps that AdaBoost and LPBoost choose from (SVM-Mid in the papers).
+    stumps that AdaBoost and LPBoost select from (SVM-Mid in the papers).
 
     Examples
     --------
@@ -157,12 +158,12 @@ class Perceptron(DistanceEnsemble[PerceptronSet]):
     :math:`\mathrm{sign}(\theta^\top (x-c) - a)`, :math:`\|\theta\| = 1`,
     :math:`a \in [-R, R]` (Definition 9), for rows in the ball of radius R around the mean c
     of the bound sample. For rows outside the ball only the simplified kernel is certain to
-    be (conditionally) definite: bind the kernel to all rows it will meet if that matters.
+    be (conditionally) definite: bind the kernel to all rows it will be used on if that matters.
 
     Parameters
     ----------
     margin : float, default=0.05
-        R is the largest distance from the mean, and this share of it more.
+        Excess of R over the largest distance from the mean, relative to that distance.
 
     Examples
     --------
@@ -198,8 +199,8 @@ class Category(DistanceEnsemble[CategorySet]):
               \qquad \Delta = \tfrac14 \textstyle\sum_d k_d
 
     with :math:`k_d` categories of feature d in the bound sample. Categories are numbers or
-    text. One that the sample did not hold is half a step from every known one, so it
-    moves no decision. On 0/1 columns the simplified kernel is that of `Stump`.
+    text. One that is not in the sample is half a step from every known one, so it
+    changes no prediction. On 0/1 columns the simplified kernel is that of `Stump`.
 
     Examples
     --------
@@ -210,6 +211,8 @@ class Category(DistanceEnsemble[CategorySet]):
            [ 0.,  1.,  0.],
            [-1.,  0.,  1.]])
     """
+
+    supports_missing = True
 
     def _read(self, X: ArrayLike, n_features: int | None = None, name: str = "X") -> Rows:
         return as_categories(X, n_features, name)
@@ -229,7 +232,7 @@ class Simplified(Wrapper):
     r"""A kernel :math:`\Delta - d(x, x')` without its constant: :math:`-d(x, x')`.
 
     It is conditionally definite: definite between coefficients that sum to zero, which is
-    all that an SVM with a bias asks for (Theorems 4 and 10).
+    all that an SVM with a bias needs (Theorems 4 and 10).
     """
 
     kernel: DistanceEnsemble[Any]
@@ -266,7 +269,7 @@ class Simplified(Wrapper):
 class Constant(PointKernel):
     r"""The kernel :math:`K(x, x') = c > 0` of the two constant hypotheses.
 
-    An SVM with a bias does not notice it; a method without one gains a bias by it.
+    It has no effect on an SVM with a bias; a method without one gains a bias by it.
 
     Parameters
     ----------
@@ -304,7 +307,7 @@ class Constant(PointKernel):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class HistogramIntersection(PointKernel):
-    r"""What two histograms share: :math:`K(x, x') = 2 \sum_d \min(x_d, x'_d)`.
+    r"""The intersection of histograms, :math:`K(x, x') = 2 \sum_d \min(x_d, x'_d)`.
 
     As :math:`2\min(a, b) = a + b - |a - b|`, it gives the same SVM as `Stump`
     (section 4.1 of Lin and Li). Features that are negative in the bound sample are moved
@@ -332,8 +335,8 @@ class HistogramIntersection(PointKernel):
             rows = np.maximum(rows - self.origin.astype(rows.dtype), 0.0)
         elif self.origin.any():
             raise ValueError(
-                f"{name} is sparse and the bound sample has negative values, which would have "
-                "to be moved: pass a dense array, or use Stump(), which gives the same SVM"
+                f"{name} is sparse and the bound sample has negative values, which need a shift: "
+                "pass a dense array, or use Stump(), which gives the same SVM"
             )
         else:
             rows = rows.maximum(0.0)

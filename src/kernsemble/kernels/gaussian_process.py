@@ -11,14 +11,14 @@ from kernsemble.kernels.base import Kernel
 class Covariance(GaussianProcessKernel):
     r"""A definite kernel as the covariance :math:`E f(x) f(x')` of a Gaussian process.
 
-    A random function that is an ensemble with independent normal weights on its hypotheses
-    has the kernel of the hypotheses as covariance. The kernel has no parameters to tune;
-    combine it with scikit-learn's, as in ``ConstantKernel() * covariance + WhiteKernel()``.
+    An ensemble with independent normal weights of its hypotheses is a random function with the
+    kernel of the hypotheses as covariance. The kernel has no parameters to tune; combine it with
+    scikit-learn's, as in ``ConstantKernel() * covariance + WhiteKernel()``.
 
     Parameters
     ----------
     kernel : Kernel
-        A bound kernel, not a conditional one.
+        Bound kernel that is positive definite, not only conditionally.
 
     Examples
     --------
@@ -36,7 +36,7 @@ class Covariance(GaussianProcessKernel):
     def __call__(
         self, X: ArrayLike, Y: ArrayLike | None = None, eval_gradient: bool = False
     ) -> FloatArray | tuple[FloatArray, FloatArray]:
-        """Return the matrix, and with `eval_gradient` its gradient in no parameters."""
+        """Return the matrix, and with `eval_gradient` its (empty) gradient."""
         matrix: FloatArray = self.kernel(X, Y)
         return (matrix, np.empty((*matrix.shape, 0))) if eval_gradient else matrix
 
@@ -45,7 +45,7 @@ class Covariance(GaussianProcessKernel):
         return self.kernel.diagonal(X)
 
     def is_stationary(self) -> bool:
-        """Say that translations are not promised to leave the covariance as it is."""
+        """Return False: translations may change the covariance."""
         return False
 
     def __repr__(self) -> str:

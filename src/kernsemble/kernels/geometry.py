@@ -1,4 +1,4 @@
-r"""What can be said of a kernel from its matrix on a sample."""
+r"""Centring, alignment and definiteness of a kernel matrix."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -29,8 +29,8 @@ def centre(K: FloatArray) -> FloatArray:
 def alignment(K: FloatArray, L: FloatArray) -> float:
     r"""Return the cosine :math:`\langle K, L\rangle_F / (\|K\|_F\|L\|_F)` of two matrices.
 
-    Against :math:`yy^\top` it says how well a kernel fits labels; centre both matrices
-    first to ignore what a bias takes care of.
+    With :math:`yy^\top` it measures how well a kernel fits labels; centre both matrices
+    first to ignore the part that a bias fits.
 
     Examples
     --------
@@ -45,8 +45,8 @@ def alignment(K: FloatArray, L: FloatArray) -> float:
     return float(np.vdot(K, L) / norms)
 
 
-class Kind(Enum):
-    r"""How definite a symmetric matrix is; conditionally means between :math:`\sum\beta_i = 0`."""
+class DefinitenessKind(Enum):
+    r"""Definiteness of a symmetric matrix; conditionally means for :math:`\sum\beta_i = 0`."""
 
     PD = "positive definite"
     PSD = "positive semidefinite"
@@ -57,27 +57,27 @@ class Kind(Enum):
 
 @dataclass(frozen=True)
 class Definiteness:
-    """The kind of a matrix, with the eigenvalues it was told by."""
+    """The definiteness of a matrix, with the eigenvalues that show it."""
 
-    kind: Kind
+    kind: DefinitenessKind
     smallest_eigenvalue: float
     smallest_conditional_eigenvalue: float
     tolerance: float
 
 
 def definiteness(K: FloatArray, tol: float | None = None) -> Definiteness:
-    r"""Tell how definite a kernel is on a sample, in :math:`O(n^3)`.
+    r"""Return the definiteness of a kernel matrix, in :math:`O(n^3)`.
 
     The smallest eigenvalue of K is compared with a tolerance, and then that of K between
-    vectors that sum to zero. Of the kinds PD, PSD, CPD, CPSD the first that holds is given.
+    vectors that sum to zero. The first of PD, PSD, CPD, CPSD that holds is returned.
 
     Parameters
     ----------
     K : array of shape (n, n)
-        A kernel matrix.
+        Kernel matrix.
     tol : float, optional
-        Eigenvalues within ±tol count as zero; by default n times the rounding error of the
-        largest.
+        Largest absolute value of an eigenvalue that counts as zero; by default n times the
+        rounding error of the largest one.
 
     Examples
     --------
@@ -85,24 +85,24 @@ def definiteness(K: FloatArray, tol: float | None = None) -> Definiteness:
     >>> from kernsemble.kernels.geometry import definiteness
     >>> X = [[0.0], [1.0], [3.0]]
     >>> definiteness(Stump().bind(X)(X)).kind
-    <Kind.PD: 'positive definite'>
+    <DefinitenessKind.PD: 'positive definite'>
     >>> definiteness(Stump().simplified.bind(X)(X)).kind
-    <Kind.CPD: 'conditionally positive definite'>
+    <DefinitenessKind.CPD: 'conditionally positive definite'>
     """
     rounding = float(np.finfo(np.result_type(np.asarray(K).dtype, np.float32)).eps)
     K = _square(K)
     if np.abs(K - K.T).max() > 1e4 * rounding * np.abs(K).max():
-        raise ValueError("K is not symmetric, so it is no kernel matrix of a sample with itself")
+        raise ValueError("K is not symmetric: give the kernel matrix of a sample with itself")
     eigenvalues = np.linalg.eigvalsh(K)
     tol = len(K) * rounding * float(np.abs(eigenvalues).max()) if tol is None else tol
     smallest, conditional = float(eigenvalues[0]), _smallest_conditional(K)
     kinds = (
-        (Kind.PD, smallest > tol),
-        (Kind.PSD, smallest >= -tol),
-        (Kind.CPD, conditional > tol),
-        (Kind.CPSD, conditional >= -tol),
+        (DefinitenessKind.PD, smallest > tol),
+        (DefinitenessKind.PSD, smallest >= -tol),
+        (DefinitenessKind.CPD, conditional > tol),
+        (DefinitenessKind.CPSD, conditional >= -tol),
     )
-    kind = next((kind for kind, holds in kinds if holds), Kind.INDEFINITE)
+    kind = next((kind for kind, holds in kinds if holds), DefinitenessKind.INDEFINITE)
     return Definiteness(kind, smallest, conditional, tol)
 
 
@@ -116,7 +116,7 @@ def _smallest_conditional(K: FloatArray) -> float:
 def _square(K: ArrayLike) -> FloatArray:
     matrix = np.asarray(K, dtype=np.float64)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.size == 0:
-        raise ValueError(f"a kernel matrix must be square, this has shape {matrix.shape}")
+        raise ValueError(f"K has shape {matrix.shape}: give a square kernel matrix")
     if not np.isfinite(matrix).all():
-        raise ValueError("the kernel matrix holds NaN or infinite values")
+        raise ValueError("the kernel matrix contains NaN or infinite values: scale the columns")
     return matrix

@@ -2,7 +2,7 @@
 
 A tile is small enough to stay in the cache while a whole kernel expression is evaluated
 on it, so sums and products of kernels need no second matrix; tiles are independent, so
-threads share them; and of a matrix that is its own mirror image only one half is computed.
+threads share them; and only one half of a symmetric matrix is computed.
 """
 
 from collections.abc import Callable, Iterator
@@ -18,7 +18,7 @@ from kernsemble.exceptions import GramTooLargeError
 
 TILE_ROWS = 384
 
-Embedded: TypeAlias = Any  # rows as a kernel compares them: a matrix, or a tuple of such
+Embedded: TypeAlias = Any  # rows prepared by a kernel: a matrix, or a tuple of matrices
 TileFunction: TypeAlias = Callable[[Embedded, Embedded], FloatArray]
 
 
@@ -40,16 +40,16 @@ def fill_gram(
     Parameters
     ----------
     tile : callable
-        ``tile(a, b)`` returns the matrix between a few rows of each as a new array.
+        Function ``tile(a, b)`` that returns the matrix between a few rows as a new array.
     A, B : matrix or tuple of matrices
-        Without `B`, the rows of `A` are compared with each other, each pair once.
+        Rows. Without `B`, the rows of `A` are compared with each other, each pair once.
     out : array, optional
-        Where to put the result; any writable array of that shape, a slice of a larger one
-        or a memory map included.
+        Array for the result; any writable array of that shape, such as a slice of a larger
+        one or a memory map.
 
     Notes
     -----
-    Besides the result a few tiles of 384 × 384 numbers are held for each thread.
+    Each thread needs additional memory for a few tiles of 384 × 384 numbers.
     """
     mirrored = B is None
     B = A if B is None else B
@@ -59,7 +59,7 @@ def fill_gram(
         rows, columns = spans
         values = _finite_tile(tile, take_rows(A, rows), take_rows(B, columns))
         if mirrored and rows == columns:
-            values = np.minimum(values, values.T)  # equal to the last digit
+            values = np.minimum(values, values.T)  # exactly symmetric
         elif mirrored:
             place[columns, rows] = values.T
         place[rows, columns] = values
@@ -75,12 +75,12 @@ def _tiles(n: int, m: int, mirrored: bool) -> Iterator[tuple[slice, slice]]:
 
 
 def _finite_tile(tile: TileFunction, A: Embedded, B: Embedded) -> FloatArray:
-    with np.errstate(over="ignore", invalid="ignore"):  # told here
+    with np.errstate(over="ignore", invalid="ignore"):  # checked below
         values = tile(A, B)
         if not np.isfinite(values.sum()) and not np.isfinite(values).all():
             raise ValueError(
-                f"the kernel matrix holds values that {values.dtype} cannot: scale the columns, "
-                "or pass float64"
+                f"the kernel matrix has values outside the range of {values.dtype}: scale the "
+                "columns, or pass float64"
             )
     return values
 
@@ -91,7 +91,7 @@ def _place(out: Any, A: Embedded, B: Embedded) -> FloatArray:
         return _allocate(shape, np.result_type(*(leaf.dtype for leaf in leaves)))
     check_place(out, shape)
     if any(isinstance(leaf, np.ndarray) and np.may_share_memory(out, leaf) for leaf in leaves):
-        raise ValueError("out shares memory with the rows: give it memory of its own")
+        raise ValueError("out shares memory with the rows: give an array with memory of its own")
     return out
 
 

@@ -1,4 +1,4 @@
-r"""A kernel that was learned: finitely many features on templates."""
+"""Learned kernels: finitely many features that are expansions on templates."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -7,13 +7,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kernsemble._threads import blocks
-from kernsemble._typing import FloatArray
+from kernsemble._typing import FloatArray, Rows
 from kernsemble._validation import as_features, check_n_features
 from kernsemble.kernels.base import Kernel
 from kernsemble.kernels.distances import dot_tile, squared_norms
 from kernsemble.kernels.gram import Embedded
 
-NUMBERS_AT_ONCE = 20_000_000  # of the matrix between rows and templates
+MAX_ENTRIES = 20_000_000  # largest matrix between rows and templates that is held at a time
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -23,10 +23,10 @@ class Boosted(Kernel):
     .. math:: z_t(x) = \textstyle\sum_r C_{tr}\, \kappa(x, \tilde x_r)
 
     `KernelBoost` learns it, with :math:`C_{tr} = \sqrt{\alpha_t}\,\beta_{tr}`. It is positive
-    semidefinite whatever the coefficients are. It is bound from the start, to rows as those of the
-    templates are: binding it again changes nothing, and machines do not scale rows for it. A
+    semidefinite whatever the coefficients are. It is bound from the start, to the scale of the
+    templates: binding it again changes nothing, and machines do not scale rows for it. A
     matrix of n by m rows takes :math:`O((n + m) R T + n m T)`, with R templates and T features,
-    beside R comparisons by :math:`\kappa` for each row.
+    and R values of :math:`\kappa` per row.
 
     Parameters
     ----------
@@ -78,18 +78,23 @@ class Boosted(Kernel):
         return int(self.templates.shape[1])
 
     def bind(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:  # noqa: ARG002
-        """Return the kernel itself, whose constants were learned, if `X` has its columns."""
+        """Return the kernel itself, after checking the number of columns of `X`."""
         as_features(X, self.n_features)
         return self
 
-    def features(self, X: ArrayLike) -> FloatArray:
-        """Return the features z(x), of shape (n, T), whose inner products the kernel is."""
-        return self._embed(X, "X")
+    def features(self, X: ArrayLike, *, max_entries: int = MAX_ENTRIES) -> FloatArray:
+        """Return the features z(x), of shape (n, T), whose inner products are the kernel.
+
+        Rows are compared with the templates in blocks of at most `max_entries` kernel values.
+        """
+        return self._features(as_features(X, self.n_features), max_entries)
 
     def _embed(self, X: ArrayLike, name: str) -> Embedded:
-        rows = as_features(X, self.n_features, name)
+        return self._features(as_features(X, self.n_features, name), MAX_ENTRIES)
+
+    def _features(self, rows: Rows, max_entries: int) -> FloatArray:
         found = np.empty((rows.shape[0], len(self.coefficients)))
-        for span in blocks(rows.shape[0], max(NUMBERS_AT_ONCE // len(self.templates), 1)):
+        for span in blocks(rows.shape[0], max(max_entries // len(self.templates), 1)):
             found[span] = self.kernel(rows[span], self.templates) @ self.coefficients.T
         return found
 

@@ -1,16 +1,17 @@
-r"""Kernels that fall off exponentially with a distance."""
+r"""Radial kernels, which decay exponentially with a distance."""
 
 from abc import abstractmethod
 from dataclasses import dataclass, field, replace
-from typing import Literal, Self
+from typing import ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import sparse
 
 from kernsemble._arguments import check_positive
 from kernsemble._threads import run
 from kernsemble._typing import Array, FloatArray, Rows
-from kernsemble._validation import check_place
+from kernsemble._validation import check_place, column_ends
 from kernsemble.exceptions import UnboundKernelError
 from kernsemble.hypotheses import HypothesisSet, PerceptronSet, Regions, StumpSet
 from kernsemble.kernels.base import PointKernel
@@ -18,23 +19,27 @@ from kernsemble.kernels.distances import l1_tile, l2_tile, squared_l2_tile
 from kernsemble.kernels.gram import TILE_ROWS, Embedded, TileFunction, fill_gram, n_rows
 from kernsemble.kernels.regions import exponential_series
 
-ROWS_FOR_SCALE = 2_000
-SPAN = TILE_ROWS**2  # numbers that stay in the cache while they are worked on
+ROWS_FOR_SCALE = 2_000  # maximum number of rows for the mean distance
+SPAN = TILE_ROWS**2  # numbers that fit into the cache
 LARGEST_EXPONENT = 700.0
-LARGEST_COUNT = 2**50  # floats still tell the halves between
+LARGEST_COUNT = 2**50  # largest number of copies whose halves floats represent exactly
 LARGEST_FLOAT = np.finfo(np.float64).max
+
+Rule: TypeAlias = Literal["scale", "spread"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Radial(PointKernel):
     r"""A kernel :math:`\exp(-\gamma\, d(x, x'))`."""
 
-    gamma: float | Literal["scale"] = "scale"
+    gamma: float | Rule = "scale"
     rate: float | None = field(default=None, kw_only=True, repr=False)  # gamma as a number
+
+    rules: ClassVar[tuple[str, ...]] = ("scale",)  # values of gamma that `bind` replaces
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not (isinstance(self.gamma, str) and self.gamma == "scale"):
+        if not (isinstance(self.gamma, str) and self.gamma in self.rules):
             check_positive("gamma", self.gamma)
             object.__setattr__(self, "rate", float(self.gamma))
 
@@ -47,7 +52,7 @@ class Radial(PointKernel):
     ) -> FloatArray:
         r"""Return :math:`d(x, x')` for every row x of `X` and x' of `Y`.
 
-        They hold for every rate: one matrix serves all kernels of this class, through
+        They do not depend on gamma: one matrix serves all kernels of this class, through
         `from_distances`, and the kernel need not be bound.
 
         Parameters
@@ -57,7 +62,7 @@ class Radial(PointKernel):
         Y : the same, of shape (m, n_features), optional
             Other rows; without them those of `X` are compared with each other.
         out : array of shape (n, m), optional
-            Where to put the matrix.
+            Array for the result.
 
         Returns
         -------
@@ -79,14 +84,14 @@ class Radial(PointKernel):
         return fill_gram(self._distance_tile, A, B, out)
 
     def from_distances(self, D: ArrayLike, out: FloatArray | None = None) -> FloatArray:
-        r"""Return the kernel matrix :math:`\exp(-\gamma D)` of known distances.
+        r"""Return the kernel matrix :math:`\exp(-\gamma D)` of given distances.
 
         Parameters
         ----------
         D : array-like of shape (n, m)
-            What `distances` of any kernel of this class returned.
+            Distances, as returned by `distances` of any kernel of this class.
         out : array of shape (n, m), optional
-            Where to put the matrix; `D` itself, if it is no longer needed.
+            Array for the result; `D` itself, if it is no longer needed.
 
         Returns
         -------
@@ -95,7 +100,7 @@ class Radial(PointKernel):
 
         Notes
         -----
-        Besides the result a part of 384 × 384 numbers is held for each thread.
+        Each thread needs additional memory for 384 × 384 numbers.
 
         Examples
         --------
@@ -111,11 +116,11 @@ class Radial(PointKernel):
         place = np.empty(D.shape, dtype) if out is None else _place_beside(D, out)
 
         def work(rows: slice) -> None:
-            values = self._of(np.array(D[rows], dtype, order="C"))
-            if not values.max(initial=0.0) <= 1.0:  # nor if it is NaN
+            values = self._from_distances(np.array(D[rows], dtype, order="C"))
+            if not values.max(initial=0.0) <= 1.0:  # or NaN
                 raise ValueError(
-                    "D holds NaN or negative numbers, which are no distances: give what "
-                    f"{type(self).__name__}().distances(X) returns"
+                    "D contains NaN or negative numbers, which are no distances: give the result "
+                    f"of {type(self).__name__}().distances(X)"
                 )
             place[rows] = values
 
@@ -134,9 +139,9 @@ class Radial(PointKernel):
         return super()._embed(X, name)
 
     def _tile(self, A: Embedded, B: Embedded) -> FloatArray:
-        return self._of(self._distance_tile(A, B))
+        return self._from_distances(self._distance_tile(A, B))
 
-    def _of(self, distances: FloatArray) -> FloatArray:
+    def _from_distances(self, distances: FloatArray) -> FloatArray:
         """Return the kernel from distances, which are overwritten."""
         assert self.rate is not None
         rate = min(self.rate, float(np.finfo(distances.dtype).max))  # zero times infinity is NaN
@@ -167,7 +172,7 @@ class _RadialEnsemble(Radial):
         if mean > LARGEST_EXPONENT:
             raise ValueError(
                 f"gamma = {self.rate!r} makes regions of measure exp({mean:.3g}) on this data, "
-                "more than a float can hold: ask for the hypotheses at a smaller gamma"
+                "which exceeds the range of floats: use a smaller gamma"
             )
         return Regions(self.conditions, exponential_series(mean, shift=mean))
 
@@ -182,7 +187,7 @@ class Laplacian(_RadialEnsemble):
     Parameters
     ----------
     gamma : float or "scale", default="scale"
-        The rate; "scale" is 1 over the mean distance between rows of the bound sample.
+        Rate of decay; "scale" is 1 over the mean distance between rows of the bound sample.
 
     Examples
     --------
@@ -208,7 +213,7 @@ class Exponential(_RadialEnsemble):
     Parameters
     ----------
     gamma : float or "scale", default="scale"
-        The rate; "scale" is 1 over the mean distance between rows of the bound sample.
+        Rate of decay; "scale" is 1 over the mean distance between rows of the bound sample.
 
     Examples
     --------
@@ -229,14 +234,16 @@ class Exponential(_RadialEnsemble):
 class Gaussian(Radial):
     r"""The kernel :math:`K(x, x') = \exp(-\gamma \|x - x'\|_2^2)`.
 
-    The usual choice for an SVM, here to compare with: no set of hypotheses that vote is
+    The most common kernel of SVMs, included for comparison: no set of hypotheses that vote is
     known for it.
 
     Parameters
     ----------
-    gamma : float or "scale", default="scale"
-        The rate; "scale" is 1 over the mean squared distance between rows of the bound
-        sample.
+    gamma : float, "scale" or "spread", default="scale"
+        Rate of decay; "scale" is 1 over the mean squared distance between two rows of the bound
+        sample, "spread" (short name "gaussian-spread") is 1 over the mean squared distance of
+        its rows from their mean, as in Tsang and Kwok (2007). The second is twice the first, but
+        for a factor n/(n - 1) with n rows.
 
     Examples
     --------
@@ -244,7 +251,16 @@ class Gaussian(Radial):
     >>> Gaussian(gamma=0.02)([[0.0, 0.0], [3.0, 4.0]])
     array([[1.  , 0.61],
            [0.61, 1.  ]])
+    >>> Gaussian("spread").bind([[0.0, 0.0], [3.0, 4.0]]).rate
+    0.16
     """
+
+    rules = ("scale", "spread")
+
+    def _with_constants(self, X: Rows, weight: FloatArray) -> Self:
+        if self.gamma == "spread":
+            return replace(self, rate=_inverse_spread(X, weight))
+        return super()._with_constants(X, weight)
 
     def _distance_tile(self, A: Embedded, B: Embedded) -> FloatArray:
         return squared_l2_tile(A, B)
@@ -260,7 +276,7 @@ def _matrix(D: ArrayLike) -> Array:
 
 
 def _place_beside(D: Array, out: FloatArray) -> FloatArray:
-    """Return where the matrix goes: over `D` number by number, or where `D` is not."""
+    """Return `out` if it is `D` itself or shares no memory with it."""
     check_place(out, D.shape)
     same = (
         D.__array_interface__["data"] == out.__array_interface__["data"]
@@ -275,10 +291,10 @@ def _place_beside(D: Array, out: FloatArray) -> FloatArray:
 def _inverse_mean_distance(distance: TileFunction, X: Rows, weight: FloatArray) -> float:
     r"""Return 1 over the mean distance between two different rows, 1 when all are equal.
 
-    Weights are repetition: with n the sum of the weights,
+    Weights are repetitions: with n the sum of the weights,
     :math:`\sum_{ij} w_i w_j d_{ij} / n(n-1)` is the mean over the pairs of copies, those of one
     row at distance zero. Weights that sum to less than the number of rows are shares, and n is
-    the number of rows. For large n the mean is that of a sample, `_thinned`.
+    the number of rows. For large n the mean is taken over a sample, see `_thinned`.
     """
     X, weight = _thinned(X, weight)
     if abs(X - X[[0] * X.shape[0]]).max() == 0.0:
@@ -287,19 +303,42 @@ def _inverse_mean_distance(distance: TileFunction, X: Rows, weight: FloatArray) 
     mean = float(share @ fill_gram(distance, X) @ share) * n / (n - 1.0)
     if not 1.0 / LARGEST_FLOAT < mean < LARGEST_FLOAT:
         raise ValueError(
-            f"gamma = 'scale': the mean distance of rows is {mean:.3g}, which a float cannot "
-            "invert: scale the columns"
+            f"gamma = 'scale': the mean distance of rows is {mean:.3g}, whose inverse is not a "
+            "finite float: scale the columns"
         )
     return 1.0 / mean
 
 
+def _inverse_spread(X: Rows, weight: FloatArray) -> float:
+    """Return 1 over the mean squared distance of rows from their mean, 1 when all are equal."""
+    smallest, largest = column_ends(X)
+    if (smallest == largest).all():
+        return 1.0
+    share = weight / weight.sum()
+    mean = share @ X
+    with np.errstate(over="ignore", invalid="ignore"):  # checked below
+        if sparse.issparse(X):
+            squares = np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
+            spread = float(share @ squares - mean @ mean)
+        else:
+            spread = float(share @ np.square(X - mean).sum(axis=1))
+        rate = 1.0 / spread if spread > 0.0 else 1.0
+    if not 0.0 < rate < np.inf:
+        raise ValueError(
+            f"gamma = 'spread': the mean squared distance of rows from their mean is {spread:.3g}, "
+            "whose inverse is not a finite float: scale the columns, for example with "
+            "scaling='range'"
+        )
+    return rate
+
+
 def _thinned(X: Rows, weight: FloatArray) -> tuple[Rows, FloatArray]:
-    """Return a sample of at most 2,000 rows and how often each was drawn.
+    """Return a sample of at most 2,000 rows and the number of draws of each.
 
     The rows, each repeated by its weight, are numbered; of more than 2,000 numbers a random
-    choice is taken, the same every time. So it costs no more than linear time, and weights
-    that are whole numbers draw what repeated rows would. Other weights draw rows in
-    proportion, as if they were stretched to a whole sum.
+    sample is drawn, with a fixed seed. So it costs at most linear time, and integer weights
+    draw the same sample as repeated rows. Other weights draw rows in proportion, as if they
+    were scaled to an integer sum.
     """
     ends = np.cumsum(weight)
     n = min(max(round(ends[-1]), len(weight)), LARGEST_COUNT)

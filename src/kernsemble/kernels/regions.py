@@ -38,12 +38,12 @@ class _OverStumps(Kernel):
     def _tile(self, A: Embedded, B: Embedded) -> FloatArray:
         stump = self.stump._tile(A, B)
         stump += self.stump.delta
-        return self._of(stump)
+        return self._from_agreement(stump)
 
     def _diagonal(self, A: Embedded) -> FloatArray:
-        return self._of(np.full(n_rows(A), self._double_delta))
+        return self._from_agreement(np.full(n_rows(A), self._double_delta))
 
-    def _of(self, agreement: FloatArray) -> FloatArray:
+    def _from_agreement(self, agreement: FloatArray) -> FloatArray:
         r"""Return the kernel from :math:`K_S + \Delta_S`, which may be overwritten."""
         raise NotImplementedError
 
@@ -60,15 +60,15 @@ class StumpRegion(_OverStumps):
     :math:`(2\Delta_S)^L \sum_{l=1}^L u^l` with :math:`u = (K_S + \Delta_S) / 2\Delta_S`. Its
     hypotheses are boxes: conjunctions of l ≤ L stumps, each power of u one length. The chain
     ``(Stump() + Constant(Δ_S)) & Stump() & …`` carries the constant of Theorem 16,
-    :math:`4\Delta_L\Delta_S`, instead; the two agree up to L = 2 and weigh the lengths
+    :math:`4\Delta_L\Delta_S`, instead; the two agree up to L = 2 and weight the lengths
     differently from L = 3 on.
 
     Parameters
     ----------
     level : int, default=2
-        The number L of stumps that may be combined.
+        Maximum number L of stumps in a combination.
     stump : Stump, default=Stump()
-        The stumps to combine.
+        Kernel of the stumps to combine.
 
     Examples
     --------
@@ -95,7 +95,7 @@ class StumpRegion(_OverStumps):
         weights[0] = 0.0
         return Regions(self.stump.hypotheses, weights)
 
-    def _of(self, agreement: FloatArray) -> FloatArray:
+    def _from_agreement(self, agreement: FloatArray) -> FloatArray:
         kernel = agreement.copy()
         for level in range(1, self.level):
             kernel += np.power(self._double_delta, float(level))
@@ -117,9 +117,9 @@ class DecisionTree(_OverStumps):
     Parameters
     ----------
     gamma : float
-        How much depth counts; checked against :math:`1/\Delta_S` when bound.
+        Weight of depth; checked against :math:`1/\Delta_S` when bound.
     stump : Stump, default=Stump()
-        The stumps that the trees are made of.
+        Kernel of the stumps in the trees.
 
     Examples
     --------
@@ -151,14 +151,15 @@ class DecisionTree(_OverStumps):
         weights[0] = 0.0
         return Regions(self.stump.hypotheses, weights)
 
-    def _of(self, agreement: FloatArray) -> FloatArray:
+    def _from_agreement(self, agreement: FloatArray) -> FloatArray:
         return np.expm1(np.multiply(agreement, self.gamma, out=agreement), out=agreement)
 
 
 def exponential_series(x: float, shift: float = 0.0) -> FloatArray:
     r"""Return the terms :math:`e^{-s} x^l / l!` of :math:`\exp(x - s)`.
 
-    There are as many as matter after multiplication by :math:`2^l`, as in `Regions`.
+    The series ends where terms are negligible after multiplication by :math:`2^l`, as in
+    `Regions`.
     """
     power = np.arange(int(2.0 * x + 12.0 * np.sqrt(2.0 * x)) + 30)
     return np.exp(xlogy(power, x) - gammaln(power + 1) - shift)

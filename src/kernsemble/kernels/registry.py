@@ -1,6 +1,8 @@
-"""Kernels by name: strings become objects here and nowhere else."""
+"""Short names of kernels; the only place where strings become kernels."""
 
 import difflib
+from collections.abc import Callable
+from functools import partial
 
 from kernsemble.kernels.base import Kernel
 from kernsemble.kernels.dot import Linear, Polynomial
@@ -15,11 +17,12 @@ from kernsemble.kernels.ensemble import (
 from kernsemble.kernels.radial import Exponential, Gaussian, Laplacian
 from kernsemble.kernels.regions import StumpRegion
 
-KERNELS: dict[str, type[Kernel]] = {
+KERNELS: dict[str, Callable[[], Kernel]] = {
     "category": Category,
     "constant": Constant,
     "exponential": Exponential,
     "gaussian": Gaussian,
+    "gaussian-spread": partial(Gaussian, "spread"),
     "histogram-intersection": HistogramIntersection,
     "laplacian": Laplacian,
     "linear": Linear,
@@ -32,7 +35,7 @@ KERNELS: dict[str, type[Kernel]] = {
 
 
 def as_kernel(kernel: str | Kernel) -> Kernel:
-    """Return the kernel of a name, with its default settings, or the kernel itself.
+    """Return the kernel with a short name and default settings, or the kernel itself.
 
     Examples
     --------

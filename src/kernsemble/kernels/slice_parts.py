@@ -15,13 +15,14 @@ from kernsemble._value import Value
 from kernsemble.hypotheses.perceptrons import mean_absolute_cosine
 from kernsemble.kernels.algebra import OnColumns
 from kernsemble.kernels.base import Kernel, PointKernel
+from kernsemble.kernels.columns import unwrapped
 
 
 @dataclass(frozen=True, eq=False)
 class Part(Value, ABC):
     """The slices of a simple kernel, times a factor."""
 
-    kernel: Kernel  # the simple one, or that one on columns, or on columns of columns
+    kernel: Kernel  # the simple kernel, possibly on columns
     factor: float = field(default=1.0, kw_only=True)
 
     def scaled(self, factor: float) -> Self:
@@ -35,10 +36,7 @@ class Part(Value, ABC):
     @property
     def simple(self) -> Any:
         """The simple kernel."""
-        kernel = self.kernel
-        while isinstance(kernel, OnColumns):
-            kernel = kernel.kernel
-        return kernel
+        return unwrapped(self.kernel)[1]
 
     @property
     @abstractmethod
@@ -47,23 +45,23 @@ class Part(Value, ABC):
 
     @property
     def columns(self) -> IntArray:
-        """The column that each slice sees."""
+        """The column of each slice."""
         return seen_columns(self.kernel)
 
 
 @dataclass(frozen=True, eq=False)
 class OrderedPart(Part):
-    """Slices that see numbers."""
+    """Slices of numbers."""
 
-    error: float = field(default=0.0, kw_only=True)  # relative, of distances
+    error: float = field(default=0.0, kw_only=True)  # relative error of distances
 
     @abstractmethod
     def views(self, X: ArrayLike) -> FloatArray:
-        """Return the numbers that the slices see."""
+        """Return the number of each row in each slice."""
 
     @abstractmethod
     def position(self, k: int, values: FloatArray) -> FloatArray:
-        """Return the positions of values of the k-th view."""
+        """Return the positions of values of slice k."""
 
     @abstractmethod
     def positions(self, X: ArrayLike) -> FloatArray:
@@ -71,7 +69,7 @@ class OrderedPart(Part):
 
 
 class Coordinates(OrderedPart):
-    r"""A slice a column: :math:`u_d = x_d` and the measure of thresholds below it."""
+    r"""One slice per column: :math:`u_d = x_d` and the measure of thresholds below it."""
 
     @property
     def n_slices(self) -> int:
@@ -98,9 +96,9 @@ class Coordinates(OrderedPart):
 
 @dataclass(frozen=True, eq=False)
 class Directions(OrderedPart):
-    r"""A slice a direction: :math:`u_p = \theta_p^\top (x - c)`, :math:`p = u_p / P c_D`."""
+    r"""One slice per direction: :math:`u_p = \theta_p^\top (x - c)`, :math:`p = u_p / P c_D`."""
 
-    directions: FloatArray  # of shape (P, D), their lengths 1
+    directions: FloatArray  # unit vectors of shape (P, D)
 
     @property
     def n_slices(self) -> int:
@@ -135,14 +133,14 @@ class Directions(OrderedPart):
 
 
 class Categories(Part):
-    """A slice a column, whose numbers only name categories."""
+    """One slice per column of categories."""
 
     @property
     def n_slices(self) -> int:
         return int(self.simple.hypotheses.n_features)
 
     def codes(self, X: ArrayLike) -> IntArray:
-        """Return the number of each category among those of its column, −1 if unknown."""
+        """Return the index of each category in its column, −1 if unknown."""
         hypotheses = self.simple.hypotheses
         member = hypotheses.indicators(checked_rows(self.kernel, X)).tocoo()
         first = np.cumsum([0, *map(len, hypotheses.categories)])
@@ -153,7 +151,7 @@ class Categories(Part):
 
 
 def checked_rows(kernel: Kernel, X: ArrayLike, name: str = "X") -> Rows:
-    """Return checked rows as the simple kernel sees them, before it compares them its way."""
+    """Return checked rows with the columns of the simple kernel, not yet embedded."""
     if isinstance(kernel, OnColumns):
         table = as_table(X, name)
         check_n_features(table.shape[1], kernel.n_features, name)
@@ -164,7 +162,7 @@ def checked_rows(kernel: Kernel, X: ArrayLike, name: str = "X") -> Rows:
 
 
 def seen_columns(kernel: Kernel) -> IntArray:
-    """Return where in the data the columns are that the simple kernel sees."""
+    """Return the positions in the data of the columns of the simple kernel."""
     if isinstance(kernel, OnColumns):
         assert kernel.positions is not None
         return kernel.positions[seen_columns(kernel.kernel)]

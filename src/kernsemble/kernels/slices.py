@@ -1,21 +1,21 @@
-r"""A kernel as a sum of kernels of one number each: its slices.
+r"""Slices: a kernel as a sum of one-dimensional kernels.
 
 .. math:: K(x, x') = \kappa - \sum_k |p_k(x) - p_k(x')| - \sum_j w_j\, d(c_j(x), c_j(x'))
 
-Ordered slices see a number :math:`u_k(x)`, a coordinate or a projection, and place it on a line:
-:math:`p_k = m_k(u_k)`, with :math:`m_k` increasing. Unordered slices see a category; d is 0
+Ordered slices use a number :math:`u_k(x)`, a coordinate or a projection, and place it on a line:
+:math:`p_k = m_k(u_k)`, with :math:`m_k` increasing. Unordered slices use a category; d is 0
 between equal categories, 1 between different ones, and ½ where one of the two was not in the
 bound sample. Within the sample :math:`d = 1 - 1[c = c']`, and an unknown category is ½ from all
-of it: an SVM with a bias, whose coefficients sum to zero, cannot tell :math:`-w\,d` from
-:math:`w\,1[c = c']`, where what is unknown equals nothing.
+of it: an SVM with a bias, whose coefficients sum to zero, is the same with :math:`-w\,d` and with
+:math:`w\,1[c = c']`, where an unknown category equals none.
 
-Stumps and categories are such sums. The perceptron kernel is the mean of infinitely many, one a
+Stumps and categories are such sums. The perceptron kernel is the mean of infinitely many, one per
 direction,
 
 .. math:: \|x - x'\|_2 = \tfrac1{c_D}\, E_\theta |\theta^\top (x - x')|,
           \qquad c_D = E|\theta_1|,
 
-of which `slices_of` takes some: thresholds stay infinitely many, only directions are sampled.
+of which `slices_of` samples some: only directions are sampled, not thresholds.
 """
 
 from collections.abc import Sequence
@@ -56,12 +56,12 @@ class NoSlicesError(ValueError):
     """A kernel, or a part of it, is not a sum of one-dimensional kernels."""
 
     @classmethod
-    def of(cls, kernel: Kernel, remedy: str = "compare rows by its matrix, kernel(X)") -> Self:
+    def of(cls, kernel: Kernel, remedy: str = "use its matrix, kernel(X)") -> Self:
         """Return the error for the part that has no slices."""
         return cls(
-            f"{kernel} is no sum of one-dimensional kernels, as Stump(), MiddleStump(), "
-            "Perceptron(), Category(), Constant() and their sums and multiples on any columns "
-            f"are: {remedy}"
+            f"{kernel} is no sum of one-dimensional kernels, unlike Stump(), MiddleStump(), "
+            "Perceptron(), Category(), Constant() and their sums and multiples on any columns: "
+            f"{remedy}"
         )
 
 
@@ -76,18 +76,18 @@ def slices_of(
     Parameters
     ----------
     kernel : Kernel
-        Bound. Exact slices have `Stump`, `MiddleStump`, `Category` and `Constant`; sampled ones
-        has `Perceptron` (exact on one column); multiples, sums, `.on(columns)`, `simplified` and
-        `logic` have those of what they are made of.
+        Bound kernel. `Stump`, `MiddleStump`, `Category` and `Constant` have exact slices,
+        `Perceptron` has sampled ones (exact on one column); multiples, sums, `.on(columns)`,
+        `simplified` and `logic` combine the slices of their parts.
     n_slices : int or None, default=None
-        The number of directions for each perceptron kernel; None: that of `enough_directions`.
+        Number of directions for each perceptron kernel; by default that of `enough_directions`.
     random_state : int, numpy.random.Generator or None, default=None
-        Where directions come from.
+        Random seed of the directions.
 
     Raises
     ------
     NoSlicesError
-        Where a part of the kernel is anything else.
+        If a part of the kernel is not a sum of one-dimensional kernels.
 
     Examples
     --------
@@ -115,9 +115,9 @@ def slices_of(
 class Slices(Value):
     r"""A kernel :math:`\kappa - \sum_k |p_k(x) - p_k(x')| - \sum_j w_j\, d(c_j(x), c_j(x'))`.
 
-    A solver takes `positions` and `codes`; or, to group values before it places them, `views`
-    and `position`. Groups of views are those of any measure on thresholds, so that kernels that
-    differ in the measure alone can share them.
+    A solver uses `positions` and `codes`; or, to quantise values before they are placed, `views`
+    and `position`. Views do not depend on the measure of thresholds, so kernels that differ in the
+    measure only can share their quantised views.
 
     Attributes
     ----------
@@ -126,7 +126,7 @@ class Slices(Value):
     unordered : tuple
         The parts with categories.
     constant : float
-        :math:`\kappa`, which an SVM with a bias does not notice.
+        :math:`\kappa`, which has no effect on an SVM with a bias.
 
     Examples
     --------
@@ -161,33 +161,28 @@ class Slices(Value):
 
     @property
     def columns(self) -> IntArray:
-        """The column that each ordered slice sees, −1 for a projection."""
+        """The column of each ordered slice, −1 for a projection."""
         return _joined([part.columns for part in self.ordered])
 
     @property
-    def category_columns(self) -> IntArray:
-        """The column that each unordered slice sees."""
-        return _joined([part.columns for part in self.unordered])
-
-    @property
     def weights(self) -> FloatArray:
-        """The weights w of the unordered slices; those of ordered ones are in the positions."""
+        """The weights w of the unordered slices; ordered slices are weighted by their positions."""
         each = [part.factor for part in self.unordered for _ in range(part.n_slices)]
         return np.array(each, dtype=np.float64)
 
     @property
     def error(self) -> float:
-        r"""The relative error of distances, root mean square; 0 where slices are exact.
+        r"""The root mean square relative error of distances; 0 if slices are exact.
 
-        It is the expected one for any pair of rows (over `random_state`), and that of these
-        slices over pairs that differ in a random direction: see `slicing_error`. A sum has at
-        most the error of its worst part.
+        It is the expected error for any pair of rows (over `random_state`), and the error of
+        these slices over pairs that differ in a random direction: see `slicing_error`. The error
+        of a sum is at most that of its worst part.
         """
         return max((part.error for part in self.ordered), default=0.0)
 
     @property
     def is_exact(self) -> bool:
-        """Whether no direction was sampled."""
+        """Whether the slices are exact: no direction was sampled."""
         return self.error == 0.0
 
     def views(self, X: ArrayLike) -> FloatArray:
@@ -231,7 +226,7 @@ class Slices(Value):
         )
 
     def on(self, columns: OnColumns) -> "Slices":
-        """Return the slices of the kernel on some columns, which those of `columns` are."""
+        """Return the slices of the kernel on the columns of another kernel."""
         return Slices(
             tuple(part.on(columns) for part in self.ordered),
             tuple(part.on(columns) for part in self.unordered),
@@ -262,12 +257,14 @@ def _sliced(kernel: Kernel, n_slices: int | None, rng: np.random.Generator) -> S
 
 @_sliced.register(Stump)
 @_sliced.register(MiddleStump)
-def _of_stumps(kernel: DistanceEnsemble[Any], *_: object) -> Slices:
+def _slices_of_stumps(kernel: DistanceEnsemble[Any], *_: object) -> Slices:
     return Slices(ordered=(Coordinates(kernel),), constant=kernel.delta)
 
 
 @_sliced.register
-def _of_perceptrons(kernel: Perceptron, n_slices: int | None, rng: np.random.Generator) -> Slices:
+def _slices_of_perceptrons(
+    kernel: Perceptron, n_slices: int | None, rng: np.random.Generator
+) -> Slices:
     n_features = kernel.hypotheses.n_features
     n = enough_directions(n_features) if n_slices is None else n_slices
     directions = spread_directions(n, n_features, rng)
@@ -276,17 +273,17 @@ def _of_perceptrons(kernel: Perceptron, n_slices: int | None, rng: np.random.Gen
 
 
 @_sliced.register
-def _of_categories(kernel: Category, *_: object) -> Slices:
+def _slices_of_categories(kernel: Category, *_: object) -> Slices:
     return Slices(unordered=(Categories(kernel),), constant=kernel.delta)
 
 
 @_sliced.register
-def _of_constant(kernel: Constant, *_: object) -> Slices:
+def _slices_of_constant(kernel: Constant, *_: object) -> Slices:
     return Slices(constant=kernel.value)
 
 
 @_sliced.register
-def _of_sum(kernel: Sum, n_slices: int | None, rng: np.random.Generator) -> Slices:
+def _slices_of_sum(kernel: Sum, n_slices: int | None, rng: np.random.Generator) -> Slices:
     parts = [_sliced(part, n_slices, rng) for part in kernel.parts]
     return Slices(
         tuple(chain.from_iterable(part.ordered for part in parts)),
@@ -296,32 +293,34 @@ def _of_sum(kernel: Sum, n_slices: int | None, rng: np.random.Generator) -> Slic
 
 
 @_sliced.register
-def _of_multiple(kernel: Scaled, n_slices: int | None, rng: np.random.Generator) -> Slices:
+def _slices_of_multiple(kernel: Scaled, n_slices: int | None, rng: np.random.Generator) -> Slices:
     return _sliced(kernel.kernel, n_slices, rng).scaled(kernel.factor)
 
 
 @_sliced.register
-def _of_columns(kernel: OnColumns, n_slices: int | None, rng: np.random.Generator) -> Slices:
+def _slices_of_columns(kernel: OnColumns, n_slices: int | None, rng: np.random.Generator) -> Slices:
     return _sliced(kernel.kernel, n_slices, rng).on(kernel)
 
 
 @_sliced.register
-def _of_simplified(kernel: Simplified, n_slices: int | None, rng: np.random.Generator) -> Slices:
+def _slices_of_simplified(
+    kernel: Simplified, n_slices: int | None, rng: np.random.Generator
+) -> Slices:
     return replace(_sliced(kernel.kernel, n_slices, rng), constant=0.0)
 
 
 @_sliced.register
-def _of_logic(kernel: Logic, n_slices: int | None, rng: np.random.Generator) -> Slices:
+def _slices_of_logic(kernel: Logic, n_slices: int | None, rng: np.random.Generator) -> Slices:
     inner = _sliced(kernel.kernel, n_slices, rng)
     return replace(inner, constant=inner.constant + kernel.kernel.delta).scaled(0.25)
 
 
 @_sliced.register
-def _of_intersection(kernel: HistogramIntersection, *_: object) -> Slices:
+def _slices_of_intersection(kernel: HistogramIntersection, *_: object) -> Slices:
     raise NoSlicesError.of(kernel, "use Stump(), which gives the same SVM")
 
 
 @_sliced.register(Laplacian)
 @_sliced.register(DecisionTree)
-def _of_trees(kernel: Kernel, *_: object) -> Slices:
-    raise NoSlicesError.of(kernel, "share its rows among cells, binning.bin_rows(kernel, X)")
+def _slices_of_trees(kernel: Kernel, *_: object) -> Slices:
+    raise NoSlicesError.of(kernel, "use random binning, binning.bin_rows(kernel, X)")

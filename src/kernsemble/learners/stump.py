@@ -18,7 +18,7 @@ from kernsemble._validation import read_classes, read_weights
 from kernsemble.hypotheses.thresholds import middles
 from kernsemble.learners.hypothesis_search import Cases, HypothesisSearch, SearchingLearner
 from kernsemble.learners.voters import Voters
-from kernsemble.solvers.stumps import SortedColumns, Stump, best_stump, best_stumps
+from kernsemble.solvers.stump_search import IndexedStump, SortedColumns, best_stump, best_stumps
 
 
 class DecisionStump(SearchingLearner, ClassifierMixin, BaseEstimator):
@@ -169,24 +169,24 @@ class StumpSearch(HypothesisSearch):
     """Finds the best of all middle stumps and constants, on columns sorted once."""
 
     def __init__(self, cases: Cases) -> None:
-        self.cases, self.columns = cases, SortedColumns.of(cases.X)
+        self.cases, self.columns = cases, SortedColumns.from_rows(cases.X)
 
-    def find(self, gains: FloatArray) -> tuple[Stump, IntArray]:
+    def find(self, gains: FloatArray) -> tuple[IndexedStump, IntArray]:
         stump, _ = best_stump(self.columns, gains)
         return stump, self._predicted(stump)
 
-    def find_several(self, gains: FloatArray) -> list[tuple[Stump, IntArray]]:
+    def find_several(self, gains: FloatArray) -> list[tuple[IndexedStump, IntArray]]:
         """Return the best constant and the best stump of each feature."""
         stumps, found = best_stumps(self.columns, gains)
-        several = [Stump(*each) for each in stumps[found > -np.inf].tolist()]
+        several = [IndexedStump(*each) for each in stumps[found > -np.inf].tolist()]
         return [(stump, self._predicted(stump)) for stump in several]
 
-    def _predicted(self, stump: Stump) -> IntArray:
+    def _predicted(self, stump: IndexedStump) -> IntArray:
         codes = np.full(len(self.cases.X), stump.above)
         codes[self.columns.order[stump.feature, : stump.step + 1]] = stump.below
         return codes
 
-    def voters(self, found: Sequence[Stump], classes: Any) -> Voters:
+    def voters(self, found: Sequence[IndexedStump], classes: Any) -> Voters:
         feature, step, below, above = np.array(found, dtype=np.intp).reshape(-1, 4).T
         place = np.searchsorted(classes, self.cases.classes)
         threshold = self._thresholds(feature, step)

@@ -1,5 +1,5 @@
-"""What is done to features before rows are compared."""
+"""Scaling of features before rows are compared."""
 
-from kernsemble.preprocessing.scaling import FeatureScaling, Kind
+from kernsemble.preprocessing.scaling import FeatureScaling, ScalingKind
 
-__all__ = ["FeatureScaling", "Kind"]
+__all__ = ["FeatureScaling", "ScalingKind"]

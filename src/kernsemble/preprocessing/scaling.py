@@ -1,4 +1,4 @@
-"""The scale on which features are compared."""
+"""Scaling of features to the range, ranks or distinct values of a sample."""
 
 from dataclasses import dataclass, replace
 from typing import Literal, Self, TypeAlias, get_args
@@ -12,30 +12,30 @@ from kernsemble._validation import column_ends
 from kernsemble._value import Value
 from kernsemble.hypotheses import StumpSet
 
-Kind: TypeAlias = Literal["range", "rank", "distinct"]
+ScalingKind: TypeAlias = Literal["range", "rank", "distinct"]
 
 
 @dataclass(frozen=True, eq=False)
 class FeatureScaling(Value):
-    """How each feature is transformed before rows are compared.
+    """Transformation of each feature before rows are compared.
 
-    "range" maps what the sample spans to [−1, 1], as the papers do (a sparse sample is only
-    stretched, so that zeros stay zero); "rank" maps values to the distribution function of
+    "range" maps the range of the sample to [−1, 1], as the papers do (a sparse sample is only
+    scaled, so that zeros stay zero); "rank" maps values to the distribution function of
     the sample; "distinct" puts equal steps between its neighbouring values. Constant
     features become zero.
     """
 
-    kind: Kind | None
+    kind: ScalingKind | None
     centre: FloatArray | None = None
     half_range: FloatArray | None = None
     stumps: StumpSet | None = None
 
     @classmethod
-    def of(cls, X: Rows, kind: Kind | None, weight: FloatArray) -> Self:
-        """Return the scaling that a weighted sample asks for."""
+    def from_rows(cls, X: Rows, kind: ScalingKind | None, weight: FloatArray) -> Self:
+        """Return the scaling of a weighted sample."""
         if kind is None:
             return cls(None)
-        check_choice("scaling", kind, (*get_args(Kind), None))  # type: ignore[arg-type]
+        check_choice("scaling", kind, (*get_args(ScalingKind), None))  # type: ignore[arg-type]
         if kind != "range":
             measure = "empirical" if kind == "rank" else "distinct"
             return cls(kind, stumps=StumpSet.spanning(X, measure, weight=weight))  # type: ignore[arg-type]
@@ -46,7 +46,7 @@ class FeatureScaling(Value):
         return cls(kind, centre=centre, half_range=half_range)
 
     def sparing(self, is_spared: BoolArray) -> Self:
-        """Return the scaling that leaves some columns, of whole numbers from −1, as they are."""
+        """Return the scaling that leaves some columns, of whole numbers from −1, unchanged."""
         if not is_spared.any():
             return self
         if self.stumps is not None:
@@ -78,7 +78,7 @@ class FeatureScaling(Value):
         return np.empty(0) if self.stumps is None else self.stumps.knots[column]
 
     def restored(self, column: int, values: FloatArray) -> FloatArray:
-        """Return what in a column has these scaled values; beyond the scale, its end."""
+        """Return the values of a column for scaled values; beyond the scale, its end."""
         if self.stumps is not None:
             origin = self.stumps._measure_below(column, np.zeros(1))
             return self.stumps._threshold_at(column, values + origin)

@@ -16,7 +16,7 @@ from kernsemble._typing import Array, BoolArray, FloatArray
 from kernsemble._validation import read_classes
 from kernsemble.exceptions import GramTooLargeError
 from kernsemble.solvers.likelihoods import Family, Likelihood
-from kernsemble.solvers.subsets import Memory, Moments, residual_shares
+from kernsemble.solvers.subsets import Moments, SubsetMemory, residual_shares
 
 LINEAR = ("aic", "bic", "gcv")
 FAMILIES = {"logistic": Family.LOGISTIC, "poisson": Family.POISSON, "cox": Family.COX}
@@ -135,7 +135,7 @@ class ScoreCache:
     """A cache of scores, so that each subset is scored once."""
 
     def __init__(self, scoring: Scoring) -> None:
-        self._memory, self._start = Memory(scoring.n_columns), scoring.start()
+        self._memory, self._start = SubsetMemory(scoring.n_columns), scoring.start()
 
     def __len__(self) -> int:
         return len(self._memory)
@@ -183,7 +183,9 @@ def bind_criterion(
     counts = np.ones(len(X)) if weight is None else weight
     if criterion in LINEAR:
         _check_memory(X.shape[1])
-        return LinearScoring(criterion, Moments.of(X, np.asarray(y, dtype=np.float64), counts))
+        return LinearScoring(
+            criterion, Moments.from_rows(X, np.asarray(y, dtype=np.float64), counts)
+        )
     name, kind = criterion.split("-")
     family = FAMILIES[name]
     if family is Family.COX:

@@ -1,14 +1,14 @@
-r"""Linear programs over hypotheses that are too many to write down.
+r"""Column generation: linear programs over hypotheses that are too many to enumerate.
 
-The restricted program is solved, a base learner prices the distribution U that it asks about -
-finds the hypothesis with the largest edge :math:`U^\top m` - and that one is added, until no
-edge is above the level. Restricted programs tell one side of the optimum over all hypotheses,
-the edges the other: of the soft margin,
+The restricted program is solved, a base learner finds the hypothesis with the largest edge
+:math:`U^\top m` under its distribution U (pricing), and that one is added, until no edge is above
+the level. Restricted programs bound the optimum over all hypotheses from one side, edges from the
+other: for the soft margin,
 
 .. math:: \frac{\sum_j U_j}{\max(1, \max_h U^\top m_h)} \;\le\; \text{optimum} \;\le\;
           \textstyle\sum_t w_t + \sum_i C_i \xi_i ,
 
-and of the largest margin, which is at least what the weights attain and at most
+and the largest margin is at least that of the weights and at most
 :math:`\max_h U^\top m_h`, for every distribution U that was priced.
 """
 
@@ -20,63 +20,63 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from kernsemble._typing import Array, FloatArray, Rows
-from kernsemble.solvers.linear_program import Form, Master
+from kernsemble.solvers.linear_program import Master, ProgramForm
 
-SMALLEST_LEVEL = 1e-3  # margins below it are found to tol times this, not to tol times themselves
+SMALLEST_LEVEL = 1e-3  # smallest margin for which tol is relative
 
-Hypothesis: TypeAlias = tuple[Any, Array]  # whatever names it, and its column
+Hypothesis: TypeAlias = tuple[Any, Array]  # any object that identifies it, and its column
 Price: TypeAlias = Callable[[FloatArray], Sequence[Hypothesis]]
 OnRound: TypeAlias = Callable[[int, float], None]
 
 
 class Ending(Enum):
-    """How column generation ended; the value is what a user is told."""
+    """Reason why column generation ended; the value is the message for users."""
 
     OPTIMAL = "no hypothesis that the base learner finds improves the objective by more than tol"
     COLUMNS_USED_UP = "stopped early: raise max_columns, loosen tol or lower C"
     MEMORY_USED_UP = (
-        "stopped early: more hypotheses on so many rows and classes would take more than half of "
+        "stopped early: more hypotheses on these rows and classes would need more than half of "
         "the memory: give fewer rows, or lower C"
     )
     NO_NEW_COLUMN = (
-        "the base learner offers only hypotheses that are present: this is the best with what "
-        "it finds; use an exhaustive base learner to be sure, or loosen tol"
+        "the base learner finds only hypotheses that are present: this is the optimum over "
+        "those found; use an exhaustive base learner to be sure, or loosen tol"
     )
     INSEPARABLE = (
-        "no vote of these hypotheses separates the classes, as C = inf demands: use a finite C "
+        "no vote of these hypotheses separates the classes, as C = inf requires: use a finite C "
         "or a base learner with more hypotheses"
     )
-    INTERRUPTED = "interrupted: the weights are the best of the hypotheses found until then"
+    INTERRUPTED = "interrupted: the weights are optimal for the hypotheses found so far"
     FAILED = "the linear program could not be solved within rounding: lower C or raise nu"
 
 
 @dataclass(frozen=True, eq=False)
 class Generated:
-    r"""The weights of a vote, and what is known of them.
+    r"""The weights of a vote, and the evidence for them.
 
     Attributes
     ----------
     hypotheses : list
-        What the base learner called the hypotheses, those without weight too.
+        Hypotheses as named by the base learner, including those without weight.
     weights : array of shape (n_columns,)
-        Their weights w. They sum to one where no solution of a hard margin was found.
+        Their weights w. They sum to one if no solution of a hard margin was found.
     distribution : array of shape (n_pairs,)
-        The dual solution U over the hypotheses found.
+        Dual solution U over the hypotheses found.
     objective : float
-        What the weights attain: :math:`\sum_t w_t + \sum_i C_i\xi_i` (infinite if it has to be
-        zero and is not), or :math:`\rho - \sum_i c_i\xi_i`.
+        Objective of the weights: :math:`\sum_t w_t + \sum_i C_i\xi_i` (infinite if a hard margin
+        is violated), or :math:`\rho - \sum_i c_i\xi_i`.
     lower, upper : float
-        Bounds on the optimum over all hypotheses; the one of them that comes from edges holds
-        as far as the base learner is exhaustive.
+        Bounds on the optimum over all hypotheses; the bound from edges holds if the base learner
+        is exhaustive.
     violation : float
-        How much the largest edge at `distribution` that was found is above the level.
+        Difference between the largest edge found at `distribution` and the level.
     stages : CSR matrix of shape (n_solved, n_columns)
-        The weights of every restricted optimum on the way that had hypotheses; those of a hard
-        margin on the scale of the last.
+        Weights of every restricted optimum with hypotheses; those of a hard margin on the scale
+        of the last.
     n_rounds : int
-        How often the base learner was asked.
+        Number of calls of the base learner.
     status : Ending
-        How the run ended.
+        Reason why the run ended.
     """
 
     hypotheses: list[Any]
@@ -105,35 +105,35 @@ def generate_columns(
     Parameters
     ----------
     master : Master
-        The program; hypotheses that it has are kept, and those found stay in it.
+        The program; its hypotheses are kept, and those found are added to it.
     price : callable
-        Called as ``price(U)``, returns hypotheses with large edges :math:`U^\top m`, each with
+        Function ``price(U)`` that returns hypotheses with large edges :math:`U^\top m`, each with
         its column m. One of them should be the best of all; the others are added too if they
         violate the level, which saves rounds.
     tol : float
-        The relative distance of the bounds to stop at, at the latest when no edge is above
-        ``level * (1 + tol)``. Margins below 0.001 are found to ``0.001 * tol``.
+        Relative distance of the bounds to stop at, at the latest when no edge is above
+        ``level * (1 + tol)``. For margins below 0.001 it is an absolute ``0.001 * tol``.
     max_columns : int
-        At most so many hypotheses are in the program, those it began with among them.
+        Maximum number of hypotheses in the program, including those at the start.
     start_columns : iterable of hypotheses
-        Those to begin with.
+        Hypotheses to start with.
     on_round : callable, optional
-        Called as ``on_round(n_columns, violation)`` after each pricing; what it raises ends
-        the run. A KeyboardInterrupt ends it with what has been reached.
+        Called as ``on_round(n_columns, violation)`` after each pricing; an exception ends the
+        run, a KeyboardInterrupt with the solution reached so far.
 
     Returns
     -------
     Generated
-        Of a hard margin, C = ∞, the solution of the soft-margin problem if there is one.
+        For a hard margin, C = ∞, the solution of the soft-margin problem if there is one.
 
     Notes
     -----
     A round prices once and solves the program from its last basis. With exhaustive stumps on
-    300 to 10,000 rows rounds were one to two times as many as hypotheses with weight in the
-    end, and a seventh to a sixteenth of that with the best stump of each of twenty features
-    offered at a time, in a half to a seventh of the time.
+    300 to 10,000 rows there were one to two rounds per hypothesis with weight in the end, and
+    a seventh to a sixteenth of that when the best stump of each of twenty features was added
+    at a time, in a half to a seventh of the time.
     """
-    run = _Run(master, price, tol, max_columns, on_round)
+    run = _GenerationRun(master, price, tol, max_columns, on_round)
     try:
         status = run.finish(start_columns)
     except KeyboardInterrupt:
@@ -150,9 +150,9 @@ def generate_path(
     max_columns: int = 1000,
     on_round: OnRound | None = None,
 ) -> Iterator[Generated]:
-    """Yield the solutions for one set of limits after another; hypotheses and basis are kept.
+    """Yield the solutions for one set of limits after another, keeping hypotheses and basis.
 
-    Increasing limits ask for more and more hypotheses; `max_columns` is for all of them together.
+    Increasing limits need more and more hypotheses; `max_columns` is the limit for all together.
     An interrupted solution is the last.
     """
     for upper in uppers:
@@ -163,8 +163,8 @@ def generate_path(
             return
 
 
-class _Run:
-    """How far the generation of columns has come."""
+class _GenerationRun:
+    """A column generation in progress."""
 
     def __init__(
         self,
@@ -177,14 +177,14 @@ class _Run:
         self.master, self.price, self.on_round = master, price, on_round
         self.tol, self.max_columns = tol, max_columns
         self.most = min(max_columns, master.room)
-        self.must_separate = master.is_hard and master.form is Form.SOFT
+        self.must_separate = master.is_hard and master.form is ProgramForm.SOFT
         self.solution = master.without_hypotheses()
-        self.bound = np.inf if master.maximises_margin else 0.0  # that edges give
+        self.bound = np.inf if master.maximises_margin else 0.0  # bound from edges
         self.violation, self.n_rounds = np.inf, 0
         self.stages: list[FloatArray] = []
 
     def finish(self, start: Iterable[Hypothesis]) -> Ending:
-        """Add hypotheses until there is a reason to end."""
+        """Add hypotheses until the run ends; return the reason."""
         for name, column in start:
             self.master.add(column, name)
         while True:
@@ -205,7 +205,7 @@ class _Run:
                 return Ending.NO_NEW_COLUMN
 
     def _look_at(self, edge: float | None) -> Ending | None:
-        """Note the largest edge and tell whether it, or the number of columns, is the end."""
+        """Record the largest edge; return the reason to end, if any."""
         self.n_rounds += 1
         if edge is not None:
             self._note(edge)
@@ -231,13 +231,13 @@ class _Run:
             self.bound = max(self.bound, self.solution.objective / max(1.0, edge))
 
     def _distance(self, value: float) -> float:
-        """Return how far from a value tol allows to be."""
+        """Return the distance from a value that tol allows."""
         if not self.master.maximises_margin:
             return self.tol * value
         return self.tol * max(value, -value, SMALLEST_LEVEL) if np.isfinite(value) else 0.0
 
     def _add(self, found: list[tuple[float, Array, Any]]) -> bool:
-        """Add hypotheses above the level, the largest edges first; tell whether one is new."""
+        """Add hypotheses above the level, the largest edges first; return whether one is new."""
         level, before = self.solution.level, self.master.n_columns
         for edge, column, name in sorted(found, key=lambda each: -each[0]):
             if edge <= level + self._distance(level) or self.master.n_columns >= self.most:
@@ -246,7 +246,7 @@ class _Run:
         return self.master.n_columns > before
 
     def generated(self, status: Ending) -> Generated:
-        """Return what was reached, with bounds that do not rest on the solver's tolerances."""
+        """Return the result, with bounds that do not depend on the tolerances of the LP solver."""
         solution, bound = self.solution, self.bound
         weights, U, violation = solution.weights, solution.distribution, self.violation
         objective = self.master.attained(weights)

@@ -1,6 +1,6 @@
-r"""The top eigenvector of a symmetric operator that is known by its products."""
+"""The top eigenvector of a symmetric operator, given by its products with vectors."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import NamedTuple, TypeAlias
 
@@ -10,15 +10,15 @@ from kernsemble._typing import FloatArray
 
 Multiply: TypeAlias = Callable[[FloatArray], FloatArray]
 
-LARGEST_DENSE = 32  # rows of a matrix that is decomposed whole: less than Lanczos would keep
-BASES = (8, 40, 200)  # vectors that Lanczos keeps, more where the top eigenvalues are close
-MOST_RESTARTS = 15  # with each of them
-FRESH = 0.05  # share of a start that owes nothing to the last eigenvector
-TOLERANCE = 1e-10  # of the eigenvalue
+LARGEST_DENSE = 32  # largest matrix that is decomposed by LAPACK
+BASES = (8, 40, 200)  # sizes of the Lanczos basis, tried in turn
+MAX_RESTARTS = 15  # maximum number of restarts with each basis
+FRESH = 0.05  # weight of a random vector that is added to the start
+TOLERANCE = 1e-10  # relative tolerance of the eigenvalue
 
 
 class TopEigenvector(NamedTuple):
-    """The largest eigenvalue, its eigenvector of length 1, and what it took to find them."""
+    """The largest eigenvalue, its eigenvector of length 1, and the number of products used."""
 
     value: float
     vector: FloatArray
@@ -26,26 +26,37 @@ class TopEigenvector(NamedTuple):
 
 
 def top_eigenvector(
-    multiply: Multiply, n: int, start: FloatArray | None = None, tol: float = TOLERANCE
+    multiply: Multiply,
+    n: int,
+    start: FloatArray | None = None,
+    tol: float = TOLERANCE,
+    *,
+    bases: Sequence[int] = BASES,
+    max_restarts: int = MAX_RESTARTS,
 ) -> TopEigenvector:
     r"""Find the largest eigenvalue of a symmetric operator :math:`M`, and its eigenvector.
 
     .. math:: \max_q q^\top M q \quad\text{s.t.}\quad q^\top q = 1
 
-    By restarted Lanczos (ARPACK) on products with vectors, with a larger basis where a smaller one
-    cannot tell the top eigenvalues apart; the whole matrix is decomposed only where it is tiny or
-    the largest basis fails. The largest is meant with its sign, not by its size.
+    Restarted Lanczos (ARPACK) on products with vectors, with a larger basis where a smaller one
+    does not separate the top eigenvalues; the whole matrix is decomposed only if it is tiny or
+    the largest basis fails. The largest eigenvalue is the one farthest to the right, not the
+    largest in absolute value.
 
     Parameters
     ----------
     multiply : callable
-        ``multiply(v)`` returns :math:`Mv`; of a matrix of columns too.
+        Function that returns :math:`Mv` for a vector v, or a matrix with vectors as columns.
     n : int
-        The number of rows of M.
+        Number of rows of M.
     start : array of shape (n,), optional
-        A guess, such as the eigenvector of an operator that was nearly the same.
+        Initial guess, such as the eigenvector of a similar operator.
     tol : float
-        The share of the eigenvalue that may be missing from the residual.
+        Residual norm to stop at, relative to the eigenvalue.
+    bases : sequence of int
+        Sizes of the Lanczos basis, tried in turn.
+    max_restarts : int
+        Maximum number of restarts with each basis.
 
     Returns
     -------
@@ -63,8 +74,8 @@ def top_eigenvector(
         return multiply(v.ravel())
 
     operator, guess = LinearOperator((n, n), matvec=counted, dtype=np.float64), _guess(start, n)
-    for basis in BASES:
-        settings = {"ncv": min(basis, n), "maxiter": MOST_RESTARTS, "tol": tol}
+    for basis in bases:
+        settings = {"ncv": min(basis, n), "maxiter": max_restarts, "tol": tol}
         with suppress(ArpackNoConvergence):
             values, vectors = eigsh(operator, k=1, which="LA", v0=guess, **settings)
             return TopEigenvector(float(values[0]), vectors[:, 0], n_products)
@@ -78,7 +89,7 @@ def _decomposed(multiply: Multiply, n: int) -> TopEigenvector:
 
 
 def _guess(start: FloatArray | None, n: int) -> FloatArray:
-    """Return a start with something of every direction, so that none stays unseen."""
+    """Return a start with a component in every direction, so that none is missed."""
     fresh = np.random.default_rng(0).standard_normal(n)
     fresh /= np.linalg.norm(fresh)
     return fresh if start is None else start / np.linalg.norm(start) + FRESH * fresh

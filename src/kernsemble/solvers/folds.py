@@ -1,42 +1,89 @@
-"""All values of C and all folds on one kernel matrix.
+"""Cross-validation on one kernel matrix: all values of C and all folds.
 
-A fold holds rows out by bounds of zero, so nothing is copied and the residual of the
-held-out rows tells their decision values. Along C every problem starts from the solution
-before it; once no coefficient is at a bound, that is the solution for every larger C. At the
-smallest C the first fold hands its solution over to the others.
+A fold holds rows out by bounds of zero, so nothing is copied and the decision values of the
+held-out rows follow from their residuals. Along C every problem starts from the previous
+solution; once no coefficient is at a bound, that solution holds for every larger C. At the
+smallest C the other folds start from the solution of the first.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from threading import Event
+from typing import Protocol, Self, TypeVar
 
 import numpy as np
 
 from kernsemble._threads import run
 from kernsemble._typing import FloatArray, IntArray
+from kernsemble.solvers.interrupts import StopSignal, Watch
 from kernsemble.solvers.matrix import Matrix, RowsOnDemand, as_matrix
 from kernsemble.solvers.result import Solution, Status
-from kernsemble.solvers.smo import Watch, solve_dual
+from kernsemble.solvers.smo import solve_dual
+
+
+class _Ended(Protocol):
+    @property
+    def n_iter(self) -> int:
+        """Number of iterations."""
+
+    @property
+    def status(self) -> Status:
+        """Reason why the run ended."""
+
+
+Solved = TypeVar("Solved", bound=_Ended)
 
 
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """What one fold found: decision values of the held-out rows, a row for each C."""
+    """Result of one fold.
+
+    Attributes
+    ----------
+    decisions : array of shape (n_Cs, n_held_out)
+        Decision values of the held-out rows at each C.
+    n_iter : array of shape (n_Cs,)
+        Number of iterations at each C.
+    statuses : tuple of Status
+        Reason why the solver ended at each C.
+    """
 
     decisions: FloatArray
     n_iter: IntArray
     statuses: tuple[Status, ...]
 
+    @classmethod
+    def from_solutions(
+        cls,
+        solutions: Iterable[Solved],
+        decide: Callable[[Solved], FloatArray],
+        on_solved: Callable[[], None] | None,
+    ) -> Self:
+        """Collect the solutions along C, with the decision values that `decide` returns.
 
-class StoppedError(Exception):
-    """A fold was told to stop because another one ended in an error or an interrupt."""
+        An interrupted solution raises KeyboardInterrupt, since folds cannot be resumed.
+        """
+        found = []
+        for solution in solutions:
+            uninterrupted(solution)
+            found.append((decide(solution), solution.n_iter, solution.status))
+            if on_solved is not None:
+                on_solved()
+        decisions, n_iter, statuses = zip(*found, strict=True)
+        return cls(np.array(decisions), np.array(n_iter), statuses)
+
+
+def uninterrupted(solution: Solved) -> Solved:
+    """Return a solution of a fold; raise KeyboardInterrupt if it was interrupted."""
+    if solution.status is Status.INTERRUPTED:
+        raise KeyboardInterrupt("interrupted during cross-validation: no result is kept, fit again")
+    return solution
 
 
 def solve_path(
     K: FloatArray | Matrix,
     p: FloatArray,
-    low: FloatArray,
-    high: FloatArray,
+    lower: FloatArray,
+    upper: FloatArray,
     Cs: Sequence[float],
     *,
     epsilon: float = 0.0,
@@ -45,28 +92,28 @@ def solve_path(
     start: Solution | None = None,
     watch: Watch | None = None,
 ) -> Iterator[Solution]:
-    """Yield the solutions with bounds ``C * low`` and ``C * high`` for increasing `Cs`.
+    """Yield the solutions with bounds ``C * lower`` and ``C * upper`` for increasing `Cs`.
 
-    The first may have a `start`, the others start from the one before. An interrupted one is
-    the last.
+    The first one starts from `start`, if given, the others from the previous one. An interrupted
+    solution is the last.
     """
-    K, solution, before = as_matrix(K), None, 0.0
+    K, solution, previous_C = as_matrix(K), None, 0.0
     for C in Cs:
-        lower, upper = bounds_at(C, low), bounds_at(C, high)
+        lower_at_C, upper_at_C = bounds_at(C, lower), bounds_at(C, upper)
         if solution is not None:
-            start = _stretched(solution, p, lower, upper, C / before)
+            start = _stretched(solution, p, lower_at_C, upper_at_C, C / previous_C)
         solution = solve_dual(
             K,
             p,
-            lower,
-            upper,
+            lower_at_C,
+            upper_at_C,
             epsilon=epsilon,
             tol=tol,
             max_iter=max_iter,
             start=start,
             watch=watch,
         )
-        before = C
+        previous_C = C
         yield solution
         if solution.status is Status.INTERRUPTED:
             return
@@ -75,8 +122,8 @@ def solve_path(
 def solve_folds(
     K: FloatArray | Matrix,
     p: FloatArray,
-    low: FloatArray,
-    high: FloatArray,
+    lower: FloatArray,
+    upper: FloatArray,
     Cs: Sequence[float],
     held_out: Sequence[IntArray],
     *,
@@ -85,29 +132,25 @@ def solve_folds(
     max_iter: int | None = None,
     on_solved: Callable[[], None] | None = None,
 ) -> list[Fold]:
-    """Return for each set of held-out rows what the other rows say of them, at every C.
+    """Return for each fold the decision values of its held-out rows at every C.
 
     Parameters
     ----------
-    K, p, low, high, epsilon, tol, max_iter
+    K, p, lower, upper, epsilon, tol, max_iter
         As for `solve_path`.
     Cs : increasing positive numbers
         The factors of the bounds.
     held_out : sequence of index arrays
-        The rows that each fold leaves out.
+        The held-out rows of each fold.
     on_solved : callable, optional
-        Called after each C of each fold, by the thread that solved it.
+        Called after each C of each fold, from the thread that solved it.
     """
-    K, stop = as_matrix(K), Event()
-
-    def watch(n_iter: int, violation: float) -> None:  # noqa: ARG001
-        if stop.is_set():
-            raise StoppedError
+    K, stop = as_matrix(K), StopSignal()
 
     def path(rows: IntArray, Cs: Sequence[float], seed: Solution | None) -> Iterator[Solution]:
         present = np.ones(len(p))
         present[rows] = 0.0
-        below, above = present * low, present * high
+        below, above = present * lower, present * upper
         return solve_path(
             K,
             p,
@@ -118,29 +161,20 @@ def solve_folds(
             tol=tol,
             max_iter=max_iter,
             start=seed and handed_over(seed, K, bounds_at(Cs[0], below), bounds_at(Cs[0], above)),
-            watch=watch,
+            watch=stop.watch,
         )
 
-    seed = _uninterrupted(next(path(held_out[0], Cs[:1], None)))
+    seed = uninterrupted(next(path(held_out[0], Cs[:1], None)))
 
     def work(rows: IntArray) -> Fold:
-        found = []
-        for each in map(_uninterrupted, path(rows, Cs, seed)):
-            found.append((p[rows] - each.residual[rows] + each.bias, each.n_iter, each.status))
-            if on_solved is not None:
-                on_solved()
-        decisions, n_iter, statuses = zip(*found, strict=True)
-        return Fold(np.array(decisions), np.array(n_iter), statuses)
+        def decide(solution: Solution) -> FloatArray:
+            return p[rows] - solution.residual[rows] + solution.bias
 
-    if isinstance(K, RowsOnDemand):  # computed by all threads
+        return Fold.from_solutions(path(rows, Cs, seed), decide, on_solved)
+
+    if isinstance(K, RowsOnDemand):  # the threads are used to compute its rows
         return [work(rows) for rows in held_out]
     return run(work, held_out, on_error=stop.set, fewest=2)
-
-
-def _uninterrupted(solution: Solution) -> Solution:
-    if solution.status is Status.INTERRUPTED:
-        raise KeyboardInterrupt("interrupted between folds, of which nothing is kept: start again")
-    return solution
 
 
 def bounds_at(C: float, unit: FloatArray) -> FloatArray:
@@ -151,10 +185,10 @@ def bounds_at(C: float, unit: FloatArray) -> FloatArray:
 def handed_over(
     solution: Solution, matrix: Matrix, lower: FloatArray, upper: FloatArray
 ) -> Solution | None:
-    """Return a start within other bounds, None where there is no room for it.
+    """Return a start within other bounds made from a solution, None where it does not fit.
 
-    What coefficients have to give up is taken over by rows that have none, as far as they
-    can, those first that most ask for it; both signs keep equal sums.
+    Coefficients that exceed their new bounds pass the excess to rows with coefficient zero, in the
+    order of their violation; the coefficients of both signs keep equal sums.
     """
     beta = np.clip(solution.beta, lower, upper)
     sides = []
@@ -181,7 +215,7 @@ def _stretched(
 ) -> Solution:
     r"""Return :math:`s\beta` with the best s between 1 and the ratio of the bounds.
 
-    Without coefficients at a bound :math:`\beta` is best as it is, up to rounding.
+    Without coefficients at a bound :math:`\beta` is optimal as it is, up to rounding.
     """
     values = p - solution.residual
     bend, slope = float(solution.beta @ values), float(p @ solution.beta)

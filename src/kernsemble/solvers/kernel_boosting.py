@@ -1,14 +1,14 @@
 r"""Boosting on pairs of rows, whose hypotheses are kernels of rank one.
 
 Rows have coordinates :math:`f_i` in an orthonormal basis of a space of functions, and targets
-:math:`T_{ij} = c_i^\top c_j` say which pairs are alike. The kernel :math:`K = \sum_t \alpha_t
-u_t u_t^\top`, with :math:`u_{ti} = f_i^\top q_t`, is to make the margins :math:`T_{ij} K_{ij}`
-large (Crammer, Keshet and Singer 2002):
+:math:`T_{ij} = c_i^\top c_j` for the similarity of pairs. The kernel :math:`K = \sum_t \alpha_t
+u_t u_t^\top`, with :math:`u_{ti} = f_i^\top q_t`, is to have large margins :math:`T_{ij} K_{ij}`
+(Crammer, Keshet and Singer 2002):
 
 .. math:: \min_K \textstyle\sum_{ij} s_i s_j\, \ell(T_{ij} K_{ij}), \qquad
           \ell(m) = \ln(1 + e^{-m}) \;\text{ or }\; e^{-m} .
 
-Each round weighs pairs by :math:`D_{ij} = -\ell'(T_{ij} K_{ij})`, large where a pair is badly
+Each round weights pairs by :math:`D_{ij} = -\ell'(T_{ij} K_{ij})`, large where a pair is badly
 aligned, and takes the unit vector q with the largest score :math:`\sum_{ij} B_{ij} u_i u_j =
 q^\top F^\top B F q`, :math:`B_{ij} = s_i s_j D_{ij} T_{ij}`: a top eigenvector. With
 :math:`W_\pm` the sums of the positive and of the negative :math:`B_{ij} u_i u_j` in size,
@@ -16,9 +16,9 @@ q^\top F^\top B F q`, :math:`B_{ij} = s_i s_j D_{ij} T_{ij}`: a top eigenvector.
 .. math:: \alpha = \frac{1}{2\max(1, h)} \ln\frac{W_+}{W_-}, \qquad
           h = \max_{ij} |T_{ij} u_i u_j| .
 
-With :math:`h \le 1`, as of rows of length at most 1, that is the paper's. The bound of Collins,
+With :math:`h \le 1`, as for rows of length at most 1, that is the paper's. The bound of Collins,
 Schapire and Singer, by which the loss falls by at least :math:`(\sqrt{W_+} - \sqrt{W_-})^2`, needs
-:math:`h \le 1`; where h is larger it holds for the kernel divided by h.
+:math:`h \le 1`; if h is larger it holds for the kernel divided by h.
 """
 
 from enum import Enum
@@ -34,18 +34,18 @@ from kernsemble.solvers.eigenvector import top_eigenvector
 Loss: TypeAlias = Literal["log", "exp"]
 Step: TypeAlias = Literal["bound", "line-search"]
 
-SMALLEST_SHARE = 1e-6  # of W₋ in W₊ that a step believes: ½ ln of its inverse is the longest
-NOTHING = 1e-12  # a share of W₋ in W₊ that is rounding
-LEAST_SCORE = 1e-7  # W₊ − W₋ as a share of their sum: the loss falls by the square of less
-ROWS_A_TASK = 64
-MOST_TRIALS = 60  # of a length of step
-LEAST_SLOPE = 1e-3  # as a share of the first, where a line search ends
+SMALLEST_SHARE = 1e-6  # smallest W₋ / W₊ for the length of a step, which bounds the length
+NOTHING = 1e-12  # W₋ / W₊ that is rounding
+LEAST_SCORE = 1e-7  # smallest (W₊ − W₋) / (W₊ + W₋); the loss falls by less than its square
+ROWS_PER_TASK = 64
+MAX_TRIALS = 60  # maximum number of steps of a line search
+LEAST_SLOPE = 1e-3  # slope at which a line search ends, relative to the first
 
 
 class PairStatus(Enum):
-    """What a round came to; the value is what a user is told."""
+    """Result of a round; the value is the message for users."""
 
-    GOES_ON = "there is more to gain"
+    GOES_ON = "the loss can be reduced further"
     PERFECT = "no pair of training rows contradicts the last base kernel"
     UNALIGNED = "no further base kernel is aligned with the targets"
 
@@ -63,39 +63,39 @@ class Round(NamedTuple):
 
 
 class Pairs:
-    """All pairs of rows: the kernel so far, and how much each pair asks for.
+    """All pairs of rows: the current kernel, and the demand B of each pair.
 
-    Of both matrices only the upper triangle is ever touched.
+    Only the upper triangles of both matrices are used.
 
     Parameters
     ----------
     F : array of shape (m, r)
-        The coordinates of the rows.
+        Coordinates of the rows.
     C : array of shape (m, c)
         Vectors whose inner products are the targets.
     weight : array of shape (m,)
-        How often each row counts, so that a pair counts by the product.
+        Weights of the rows; that of a pair is the product.
     loss : {"log", "exp"}
-        The loss of a margin.
+        Loss of a margin.
     step : {"bound", "line-search"}
-        How far to go: by the formula above, or to where the loss is least.
+        Length of steps: by the formula above, or to the minimum of the loss.
     """
 
     def __init__(
         self, F: FloatArray, C: FloatArray, weight: FloatArray, loss: Loss, step: Step = "bound"
     ) -> None:
         m = len(F)
-        self._size = _longest(F)  # rows are held in this unit, so that squares are numbers
+        self._size = _longest(F)  # unit of the rows, so that squares do not overflow
         self.F, self.is_exp, self.step = F / self._size, loss == "exp", step
         self._C, self._weight = np.ascontiguousarray(C), weight / weight.sum()
         self._K, self._B = np.zeros((m, m)), np.empty((m, m))
-        self._tasks = blocks(m, ROWS_A_TASK)
+        self._tasks = blocks(m, ROWS_PER_TASK)
         self._last: FloatArray | None = None
         self._longest_target = float(np.square(C).sum(axis=1).max())
         self.loss = self._move(np.zeros(m), 0.0)
 
     def _move(self, u: FloatArray, alpha: float) -> float:
-        """Add a base kernel, weigh the pairs anew, and return their mean loss."""
+        """Add a base kernel, update the weights of pairs, and return their mean loss."""
 
         def work(rows: slice) -> float:
             span = rows.start, rows.stop
@@ -106,10 +106,10 @@ class Pairs:
         return float(sum(run(work, self._tasks)))
 
     def demanded(self, u: FloatArray) -> FloatArray:
-        """Return what pairs ask for at each row, B times u."""
+        """Return the demand of the pairs at each row, B times u."""
         from scipy.linalg.blas import dsymv
 
-        return dsymv(1.0, self._B.T, u, lower=1)  # the transpose is in LAPACK's order, uncopied
+        return dsymv(1.0, self._B.T, u, lower=1)  # the transpose needs no copy
 
     def operator(self, q: FloatArray) -> FloatArray:
         r"""Return :math:`F^\top B F q`, of one vector or of each column, F in its unit."""
@@ -118,7 +118,7 @@ class Pairs:
         return self.demanded(self.F @ q) @ self.F
 
     def advance(self) -> Round | None:
-        """Add the base kernel of the largest score; None if none has any."""
+        """Add the base kernel with the largest score; return None if none has a positive one."""
         top = top_eigenvector(self.operator, self.F.shape[1], self._last)
         u = self.F @ top.vector
         parts = np.sum(run(lambda rows: _signed(self._B, u, rows.start, rows.stop), self._tasks), 0)
@@ -142,10 +142,10 @@ class Pairs:
         return self._line_search(u, plus - minus, -0.5 * float(np.log(SMALLEST_SHARE)) / height)
 
     def _line_search(self, u: FloatArray, score: float, longest: float) -> float:
-        """Return where the loss along u is least, by Newton's steps within a bracket."""
+        """Return the minimum of the loss along u, by Newton steps within a bracket."""
         low, high, alpha = 0.0, np.inf, 0.0
         slope, curvature = self._slopes(u, 0.0)
-        for _ in range(MOST_TRIALS):
+        for _ in range(MAX_TRIALS):
             newton = alpha - slope / curvature if curvature > 0.0 else longest
             alpha = min(newton, longest) if low < newton < high else 0.5 * (low + high)
             slope, curvature = self._slopes(u, alpha)
@@ -166,7 +166,7 @@ class Pairs:
 
 
 def _longest(F: FloatArray) -> float:
-    """Return the length of the longest row, which may be too long to be squared."""
+    """Return the length of the longest row, without overflow of its square."""
     largest = float(np.abs(F).max())
     return largest * float(np.sqrt(np.square(F / largest).sum(axis=1).max()))
 
@@ -254,9 +254,9 @@ def _slopes(
 def alignment_of_features(Z: FloatArray, C: FloatArray, weight: FloatArray) -> float:
     r"""Return the alignment :math:`\langle ZZ^\top, CC^\top\rangle / (\|ZZ^\top\|\|CC^\top\|)`.
 
-    Pairs count by the products of their rows' weights. Without a matrix of pairs: :math:`\langle
-    ZZ^\top, CC^\top\rangle = \|Z^\top C\|_F^2`, in :math:`O(m T (T + c))`. Zero features have an
-    alignment of 0.
+    Pairs are weighted by the products of their rows' weights. Computed without a matrix of pairs,
+    as :math:`\langle ZZ^\top, CC^\top\rangle = \|Z^\top C\|_F^2`, in :math:`O(m T (T + c))`. Zero
+    features have an alignment of 0.
     """
     size = np.abs(Z).max(initial=0.0)
     Z = Z / size if size > 0.0 else Z

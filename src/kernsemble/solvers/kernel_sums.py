@@ -1,13 +1,13 @@
-r"""Sums of kernels, each of its own width, and the widths as means over neighbours.
+r"""Sums of kernels with individual widths, and widths as means over neighbours.
 
 With :math:`u_i(x)` the distance of x from centre i in units of its width, and weights
 :math:`w_i` that sum to one, a sum is :math:`\sum_i w_i\, k(u_i(x)/\alpha)` where k is
 
-- Gaussian, :math:`k(u) = e^{-u^2/2}`, of whose sum the logarithm is told, for it underflows;
+- Gaussian, :math:`k(u) = e^{-u^2/2}`, with the logarithm of the sum, which may underflow;
 - uniform, :math:`k(u) = [u \le 1]`;
 - triangular, :math:`k(u) = \max(1 - u, 0)`.
 
-Every :math:`\alpha` reads the same :math:`u_i(x)`.
+Every :math:`\alpha` uses the same :math:`u_i(x)`.
 """
 
 from typing import Literal, TypeAlias
@@ -20,11 +20,11 @@ from kernsemble._typing import BoolArray, FloatArray, IntArray
 
 Profile: TypeAlias = Literal["gaussian", "uniform", "triangular"]
 
-LARGEST = 1e290  # squared distance in widths, so that scores stay finite
-NEGLIGIBLE = 1e-26  # height beside the highest, at which 10^9 Gaussians are lost in rounding
-LEAST_EXPONENT = -60.0  # of such a height
-SQUARED_IN_A_ROW = 5  # Gaussians of falling alpha, of which the first is evaluated
-CENTRES_AT_ONCE = 128  # whose columns stay in the cache while rows pass
+LARGEST = 1e290  # largest squared distance in widths, so that scores stay finite
+NEGLIGIBLE = 1e-26  # relative height at which even 10^9 Gaussians are lost in rounding
+LEAST_EXPONENT = -60.0  # logarithm of a negligible height
+SQUARING_PERIOD = 5  # every fifth Gaussian is evaluated, those between may be squares
+CENTRES_IN_CACHE = 128
 
 
 def kernel_sums(
@@ -32,10 +32,10 @@ def kernel_sums(
 ) -> FloatArray:
     r"""Return the sum of kernels at rows (rows) for every :math:`\alpha` (columns).
 
-    `squares` holds :math:`u_i(x)^2` of rows (rows) and centres (columns). It costs a pass over
-    them for each :math:`\alpha`. Gaussians that are lost in rounding beside the largest are not
-    evaluated, and where :math:`\alpha^2` is half of the one after it, they are squares of those.
-    Sums are float64, also of float32.
+    `squares` contains :math:`u_i(x)^2` of rows (rows) and centres (columns). It costs a pass over
+    them for each :math:`\alpha`. Gaussians that are negligible beside the largest are not
+    evaluated, and where :math:`\alpha^2` is half of the next one, they are computed by squaring.
+    Sums are float64, also for float32 input.
     """
     if not weight.all():
         squares, weight = squares[:, weight > 0.0], weight[weight > 0.0]
@@ -48,30 +48,30 @@ def kernel_sums(
 
 
 def _may_be_squared(alphas: FloatArray) -> BoolArray:
-    """Tell which Gaussians are squares of the next wider ones, few times in a row for rounding."""
+    """Return which Gaussians are squares of the next wider ones, at most four in succession."""
     is_half = np.append(np.isclose(2.0 * alphas[:-1] ** 2, alphas[1:] ** 2, rtol=1e-14), False)
-    return is_half & (np.arange(len(alphas))[::-1] % SQUARED_IN_A_ROW > 0)
+    return is_half & (np.arange(len(alphas))[::-1] % SQUARING_PERIOD > 0)
 
 
 def elliptical_squares(X: FloatArray, centres: FloatArray, widths: FloatArray) -> FloatArray:
     r"""Return :math:`\sum_j ((x_j - c_{ij}) / r_{ij})^2` of rows x and centres i, from differences.
 
-    A feature of infinite width is not compared.
+    A feature of infinite width is ignored.
     """
     squares = np.zeros((len(X), len(centres)), X.dtype)
     narrowness = (1.0 / widths).astype(X.dtype)
-    with np.errstate(over="ignore"):  # infinity is very far
+    with np.errstate(over="ignore"):  # infinite distances are bounded below
         _add_squares(X, centres.T.astype(X.dtype, order="C"), narrowness.T.copy(), squares)
     return bounded(squares)
 
 
 def bounded(squares: FloatArray) -> FloatArray:
-    """Return squared distances of which none is infinite."""
+    """Return squared distances with infinite ones replaced by `farthest`."""
     return np.fmin(squares, farthest(squares.dtype), out=squares)
 
 
 def farthest(dtype: DTypeLike) -> float:
-    """Return the squared distance of what is too far for a number."""
+    """Return the largest squared distance."""
     return min(LARGEST, float(np.finfo(dtype).max))
 
 
@@ -84,11 +84,11 @@ def neighbour_shares(
 ) -> tuple[FloatArray, BoolArray, BoolArray]:
     r"""Return the share of each listed neighbour in the mean over the nearest K.
 
-    The neighbours of centre i are ``rows[starts[i] : starts[i + 1]]``, the nearest first, and a
-    row counts as often as `counts` tells. Neighbours at the distance at which K is reached share
-    what is left of it, so that no order among equals matters; fewer than K share it all.
+    The neighbours of centre i are ``rows[starts[i] : starts[i + 1]]``, the nearest first, and
+    rows are weighted by `counts`. Neighbours at the distance at which K is reached share the rest
+    of it, so that the order of ties does not matter; fewer than K share all of it.
 
-    Also tells which lists reach K, and which go on beyond the distance at which they do.
+    Also returns which lists reach K, and which contain neighbours beyond that distance.
     """
     shares = np.zeros(len(rows))
     return shares, *_share(starts, rows, distances, counts, float(n_neighbors), shares)
@@ -112,7 +112,7 @@ def _logarithms_of_gaussians(
     sums: FloatArray,
 ) -> None:
     n, m = squares.shape
-    heights = np.empty(m)  # of the Gaussians, beside the highest
+    heights = np.empty(m)  # of the Gaussians, relative to the highest
     for i in range(n):
         nearest = squares[i, 0]
         for k in range(1, m):
@@ -150,8 +150,8 @@ def _add_squares(
 ) -> None:
     n, n_features = X.shape
     n_centres = centres.shape[1]
-    for first in range(0, n_centres, CENTRES_AT_ONCE):
-        last = min(first + CENTRES_AT_ONCE, n_centres)
+    for first in range(0, n_centres, CENTRES_IN_CACHE):
+        last = min(first + CENTRES_IN_CACHE, n_centres)
         for i in range(n):
             for j in range(n_features):
                 for k in range(first, last):

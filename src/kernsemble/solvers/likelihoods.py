@@ -1,7 +1,7 @@
 r"""Likelihoods of logistic, Poisson and Cox models on subsets of columns, by Newton's method.
 
-All three are concave in the coefficients. Newton's method begins where the columns of a subset
-were in the last models that held them, which is near, and halves steps that go too far.
+All three are concave in the coefficients. Newton's method starts from the coefficients of the last
+models that contained the columns, and halves steps that are too long.
 """
 
 from enum import IntEnum
@@ -14,14 +14,14 @@ from kernsemble._jit import jit
 from kernsemble._typing import BoolArray, FloatArray, IntArray
 from kernsemble.solvers.subsets import standardised
 
-COLLINEAR = 1e-10  # of a column's curvature: with less left, its coefficient stays where it is
-DECREMENT = 1e-10  # of the likelihood: Newton's method ends when it foresees less
-MOST_STEPS = 60
-FARTHEST_START = 10.0  # standard deviations: beyond it the likelihood may be flat
+COLLINEAR = 1e-10  # remaining share of a column's curvature at which its coefficient is fixed
+DECREMENT = 1e-10  # expected gain at which Newton's method ends, relative to the likelihood
+MAX_STEPS = 60  # maximum number of Newton steps
+FARTHEST_START = 10.0  # largest starting coefficient; beyond it the likelihood may be flat
 
 
 class Family(IntEnum):
-    """What is said of y, given the linear predictor."""
+    """Distribution of y, given the linear predictor."""
 
     LOGISTIC = 0
     POISSON = 1
@@ -29,7 +29,7 @@ class Family(IntEnum):
 
 
 class Likelihood(NamedTuple):
-    r"""A model whose coefficients are found for any subset of its columns.
+    r"""A model that is fitted to any subset of its columns.
 
     .. math:: \ell(\eta) = \sum_i w_i\,(y_i \eta_i - \ln(1 + e^{\eta_i})), \qquad
               \sum_i w_i\,(y_i \eta_i - e^{\eta_i} - \ln y_i!), \qquad
@@ -41,17 +41,17 @@ class Likelihood(NamedTuple):
     Attributes
     ----------
     family : Family
-        Which of them.
+        Distribution of y.
     columns : array of shape (p + 1, n)
         Columns of mean zero and variance one, then ones.
     y, weight : arrays of shape (n,)
-        Responses, and how often each row counts.
+        Responses and weights of the rows.
     is_last : boolean array of shape (n,)
         Whether a row is the last one of its time.
     constant : float
-        What is added to the likelihood that is maximised.
+        Constant term of the likelihood, left out of the maximisation.
     null : float
-        The intercept of the model without columns.
+        Intercept of the model without columns.
     """
 
     family: Family
@@ -85,11 +85,11 @@ class Likelihood(NamedTuple):
 
     @property
     def n_columns(self) -> int:
-        """How many columns there are to choose from."""
+        """Number of columns to select from."""
         return len(self.columns) - 1
 
     def start(self) -> FloatArray:
-        """Return coefficients to begin from: those of the model without columns."""
+        """Return coefficients to start from: those of the model without columns."""
         coefficients = np.zeros(len(self.columns))
         coefficients[-1] = self.null
         return coefficients
@@ -97,8 +97,8 @@ class Likelihood(NamedTuple):
     def largest(self, subsets: BoolArray, coefficients: FloatArray) -> FloatArray:
         r"""Return the largest log-likelihood of each subset.
 
-        A subset of k columns costs O(n k²) a step, of a few steps. Columns that are sums of others
-        add nothing. Where y can be separated the likelihood has no largest value, and Newton's
+        A subset of k columns costs O(n k²) per step, for a few steps. Columns that depend linearly
+        on others add nothing. Where y is separable the likelihood has no maximum, and Newton's
         method ends near its bound.
 
         Parameters
@@ -106,7 +106,7 @@ class Likelihood(NamedTuple):
         subsets : boolean array of shape (m, p)
             The subsets.
         coefficients : array of shape (p + 1,)
-            Where columns were last; changed in place to where they are now.
+            Latest coefficients of the columns; updated in place.
         """
         found = np.empty(len(subsets))
         has_intercept = self.family is not Family.COX
@@ -157,7 +157,7 @@ def _maximise(
             beta, value = warm, value_of_warm
         else:
             value = _derivatives(family, model, beta, gradient, hessian)
-        for _ in range(MOST_STEPS):
+        for _ in range(MAX_STEPS):
             step = _solve(hessian, gradient)
             if step @ gradient <= DECREMENT * (1.0 + abs(value)):
                 break
@@ -176,7 +176,7 @@ def _maximise(
 
 @jit
 def _solve(hessian: FloatArray, gradient: FloatArray) -> FloatArray:
-    """Solve with the negative Hessian, whose collinear columns get zeros; it is overwritten."""
+    """Solve with the negative Hessian, with zeros for collinear columns; it is overwritten."""
     k = len(gradient)
     pivots, largest = np.zeros(k), np.diag(hessian).copy()
     step = gradient.copy()

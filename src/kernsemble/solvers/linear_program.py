@@ -1,13 +1,13 @@
-r"""The linear programs of boosting, restricted to the hypotheses found so far, kept alive.
+r"""The linear programs of boosting (LPBoost), restricted to the hypotheses found so far.
 
 Hypothesis :math:`h_t` is a column :math:`m_t` with an entry for each pair :math:`j = (i, k)` of
 a row and a class that is wrong for it,
 
 .. math:: m_t[j] = [h_t(x_i) = y_i] - [h_t(x_i) = k] \in \{-1, 0, 1\} .
 
-Two classes have one pair a row, :math:`m_t[i] = y_i h_t(x_i)`. The weights of the vote solve
-the soft margin, problem (P4) of Lin and Li, or the margin that is left after a share of rows
-is given up:
+Two classes have one pair per row, :math:`m_t[i] = y_i h_t(x_i)`. The weights of the vote solve
+the soft margin, problem (P4) of Lin and Li, or the largest margin after a share of rows is
+given up:
 
 .. math:: \min_{w, \xi \ge 0}\; \textstyle\sum_t w_t + \sum_i C_i \xi_i
           \quad&\text{s.t.}\quad \textstyle\sum_t w_t m_t[j] \ge 1 - \xi_{i(j)}
@@ -16,7 +16,7 @@ is given up:
           \quad&\text{s.t.}\quad \textstyle\sum_t w_t m_t[j] \ge \rho - \xi_{i(j)} ,\;
           \textstyle\sum_t w_t = 1 .
 
-What is kept are their duals, over a distribution U of the pairs,
+The programs solved are their duals, over a distribution U of the pairs,
 
 .. math:: \max_{U \ge 0} \textstyle\sum_j U_j \quad&\text{s.t.}\quad U^\top m_t \le 1 ,\;
           \textstyle\sum_{j \in i} U_j \le C_i
@@ -25,7 +25,7 @@ What is kept are their duals, over a distribution U of the pairs,
           \textstyle\sum_j U_j = 1 ,\; \textstyle\sum_{j \in i} U_j \le c_i ,
 
 where a hypothesis is a row. The basis stays dual feasible when hypotheses are added and when C
-changes, and the dual simplex goes on from it; the multipliers of its rows are the weights.
+changes, and the dual simplex continues from it; the multipliers of its rows are the weights.
 Without limits, C = ∞, the first problem is the second: :math:`w/\rho` with objective
 :math:`1/\rho`, if :math:`\rho > 0`.
 """
@@ -41,15 +41,15 @@ from kernsemble._memory import physical_memory
 from kernsemble._typing import Array, BoolArray, FloatArray, IntArray
 from kernsemble.solvers.dual_simplex import DualSimplex
 
-FEASIBILITY = 1e-9  # of the rows and multipliers, where U is measured in units of its limit
-BYTES_AN_ENTRY = 130  # of the model, as measured
-ROUNDING = 1e-9  # by which limits that sum to one may miss it
+FEASIBILITY = 1e-9  # tolerance of rows and multipliers, with U in units of its limit
+BYTES_PER_ENTRY = 130  # memory of the model of HiGHS, measured
+ROUNDING = 1e-9  # tolerance of limits that sum to one
 
 Found: TypeAlias = tuple[FloatArray, FloatArray, float]  # weights, U and level
 
 
-class Form(Enum):
-    """Which of the two problems is solved."""
+class ProgramForm(Enum):
+    """Form of the linear program: soft margin, or largest margin."""
 
     SOFT = "min Σ w + Σ C ξ, margins of at least 1 - ξ"
     MARGIN = "max ρ - Σ c ξ, margins of at least ρ - ξ, Σ w = 1"
@@ -62,13 +62,13 @@ class MasterSolution:
     Attributes
     ----------
     weights : array of shape (n_columns,)
-        The weights w, not negative.
+        Weights w, not negative.
     distribution : array of shape (n_pairs,)
-        The dual solution U, within its limits.
+        Dual solution U, within its limits.
     level : float
-        What :math:`U^\top m_t` may be: 1, or :math:`\gamma`.
+        Upper bound on :math:`U^\top m_t`: 1, or :math:`\gamma`.
     objective : float
-        :math:`\sum_j U_j`, or :math:`\gamma`; minus infinity where no hypothesis is present.
+        :math:`\sum_j U_j`, or :math:`\gamma`; minus infinity if no hypothesis is present.
     """
 
     weights: FloatArray
@@ -83,23 +83,26 @@ class Master:
     Parameters
     ----------
     upper : array of shape (n_rows,)
-        The limits :math:`C_i` or :math:`c_i`; zero leaves a row out, and infinity for all
-        others is a hard margin. The problem of a hard margin is solved in the second form,
-        whatever the `form`.
+        Limits :math:`C_i` or :math:`c_i`; zero leaves a row out, and infinity for all
+        others is a hard margin, which is solved in the second form, whatever the `form`.
     rows : array of shape (n_pairs,), optional
-        The row of each pair; one pair a row unless given.
-    form : Form
-        Which problem.
+        Row of each pair; one pair per row by default.
+    form : ProgramForm
+        Form of the program.
 
     Notes
     -----
-    With one pair a row steps are those of `DualSimplex`, of HiGHS where that fails and with several
-    pairs a row. Three bytes an entry are kept, and some 130 by HiGHS: over half a gigabyte for 450
+    With one pair per row the solver is `DualSimplex`; HiGHS is used if that fails, and with several
+    pairs per row. An entry takes three bytes, and some 130 with HiGHS: over half a gigabyte for 450
     hypotheses on 10,000 rows.
     """
 
     def __init__(
-        self, upper: FloatArray, rows: IntArray | None = None, *, form: Form = Form.SOFT
+        self,
+        upper: FloatArray,
+        rows: IntArray | None = None,
+        *,
+        form: ProgramForm = ProgramForm.SOFT,
     ) -> None:
         self.rows = np.arange(len(upper)) if rows is None else np.asarray(rows)
         self.form = form
@@ -111,23 +114,23 @@ class Master:
 
     @property
     def n_columns(self) -> int:
-        """How many hypotheses are present."""
+        """Number of hypotheses present."""
         return len(self._hypotheses)
 
     @property
     def hypotheses(self) -> list[Any]:
-        """What was added with each column."""
+        """The hypotheses added with each column."""
         return list(self._hypotheses.values())
 
     @property
     def room(self) -> float:
-        """How many hypotheses fit in half of this machine's memory."""
-        return 0.5 * physical_memory() // (BYTES_AN_ENTRY * len(self.rows))
+        """Number of hypotheses that fit into half of the memory."""
+        return 0.5 * physical_memory() // (BYTES_PER_ENTRY * len(self.rows))
 
     @property
     def maximises_margin(self) -> bool:
-        """Whether the second form is solved: it was asked for, or nothing limits U."""
-        return self.form is Form.MARGIN or self.is_hard
+        """Whether the second form is solved: by `form`, or because U has no limits."""
+        return self.form is ProgramForm.MARGIN or self.is_hard
 
     def limit(self, upper: FloatArray) -> None:
         """Set the limits of U; hypotheses and basis stay."""
@@ -143,7 +146,7 @@ class Master:
             self._program.limit(self.upper)
 
     def add(self, column: Array, hypothesis: Any = None) -> bool:
-        """Add a hypothesis, unless one with the same votes is present; tell whether it is new."""
+        """Add a hypothesis unless one with the same votes is present; return whether it is new."""
         key = np.asarray(column, dtype=np.int8).tobytes()
         if len(key) != len(self.rows):
             raise ValueError(
@@ -156,7 +159,7 @@ class Master:
         return True
 
     def solve(self) -> MasterSolution | None:
-        """Return the optimum over the hypotheses present, None if there is none within rounding."""
+        """Return the optimum over the hypotheses present, None if the solver failed."""
         if not self._hypotheses:
             return self.without_hypotheses()
         for program in self._programs():
@@ -168,7 +171,7 @@ class Master:
         return None
 
     def _programs(self) -> Iterator["_Program"]:
-        """Yield the live program, then new ones: the rows may be at fault, not only the basis."""
+        """Yield the current program, then new ones, for it may be inaccurate."""
         if self._program is not None:
             yield self._program
         if np.array_equal(self.rows, np.arange(len(self.upper))):
@@ -182,7 +185,7 @@ class Master:
         return MasterSolution(weights / weights.sum(), U, level, level)
 
     def without_hypotheses(self) -> MasterSolution:
-        """Return where to start: the limits, shared evenly among the pairs of a row."""
+        """Return the starting solution: the limits, shared evenly among the pairs of a row."""
         share = (np.isinf(self.upper) if self.is_hard else self.upper).astype(np.float64)
         U = (share / np.maximum(np.bincount(self.rows, minlength=len(share)), 1))[self.rows]
         if self.maximises_margin:
@@ -198,11 +201,11 @@ class Master:
         return margins
 
     def attained(self, weights: FloatArray) -> float:
-        r"""Return what weights attain in the primal problem, whatever they are.
+        r"""Return the objective of any weights in the primal problem.
 
         .. math:: \sum_t w_t + \sum_i C_i \xi_i \quad\text{or}\quad \rho - \sum_i c_i \xi_i
 
-        with the best :math:`\rho`, the least margin once rows that weigh 1 are given up.
+        with the best :math:`\rho`, the smallest margin without rows of total weight 1.
         """
         if self.maximises_margin and not len(weights):
             return -np.inf
@@ -219,7 +222,7 @@ class Master:
         return level - loss if self.maximises_margin else float(weights.sum()) + loss
 
     def _within_limits(self, U: FloatArray) -> FloatArray:
-        """Return U without what rounding adds to the limits, so that bounds can rest on it."""
+        """Return U scaled to its limits where rounding exceeds them, so that bounds hold."""
         sums = np.bincount(self.rows, U, minlength=len(self.upper))
         over, factor = sums > self.upper, np.ones(len(sums))
         factor[over] = self.upper[over] / sums[over]
@@ -227,17 +230,17 @@ class Master:
 
 
 class _Program(Protocol):
-    """A live program in U/s, where s is the size of the limits."""
+    """A program in U/s, where s is the size of the limits, that keeps its basis."""
 
     def limit(self, upper: FloatArray) -> None:
         """Set the limits and the unit s."""
 
     def solve(self, columns: Sequence[Array]) -> Found | None:
-        """Return the optimum over columns, the first of which are known, None if there is none."""
+        """Return the optimum over columns, the first of which are present, None if it failed."""
 
 
 class _DenseProgram:
-    """One pair a row: hypotheses are rows of the dense dual simplex, after that of the sum of U."""
+    """One pair per row: hypotheses are rows of `DualSimplex`, after that of the sum of U."""
 
     def __init__(self, upper: FloatArray, rows: IntArray, maximises_margin: bool) -> None:
         self.n, self.maximises_margin, self.n_sent = len(rows), maximises_margin, 0
@@ -249,7 +252,7 @@ class _DenseProgram:
         self.limit(upper)
 
     def limit(self, upper: FloatArray) -> None:
-        """Set the limits and the unit; where there are none, one that is above the sum of U."""
+        """Set the limits and the unit; infinite limits become larger than the sum of U."""
         self.unit, self.level = _unit_and_level(upper, self.maximises_margin)
         self.first = int(np.argmax(upper))
         bound = np.where(np.isinf(upper), 2.0, upper) / self.unit
@@ -259,7 +262,7 @@ class _DenseProgram:
         self.simplex.bound(bound, right)
 
     def solve(self, columns: Sequence[Array]) -> Found | None:
-        """Return weights, U and level, from the last basis on."""
+        """Return weights, U and level, starting from the last basis."""
         new = np.array(columns[self.n_sent :], dtype=np.int8).reshape(-1, self.n)
         if self.maximises_margin:
             new = np.pad(new, ((0, 0), (0, 1)), constant_values=-1)
@@ -280,12 +283,12 @@ class _HighsProgram:
 
     def __init__(self, upper: FloatArray, rows: IntArray, maximises_margin: bool) -> None:
         self.rows, self.maximises_margin = rows, maximises_margin
-        n_pairs_a_row = np.bincount(rows, minlength=len(upper))
-        self.is_shared: BoolArray = n_pairs_a_row > 1
+        n_pairs_per_row = np.bincount(rows, minlength=len(upper))
+        self.is_shared: BoolArray = n_pairs_per_row > 1
         self.model, self.infinity = _new_model()
         n, finite = len(rows), bool(np.isfinite(upper).all())
         self.n_sums = int(self.is_shared.sum()) if finite else 0
-        self.n_before = self.n_sums + maximises_margin  # rows that are no hypotheses
+        self.n_before = self.n_sums + maximises_margin  # rows before those of hypotheses
         self.n_sent = 0
         cost = np.full(n, 0.0 if maximises_margin else -1.0)
         self.model.addVars(n, np.zeros(n), np.zeros(n))
@@ -296,7 +299,7 @@ class _HighsProgram:
             self._add_rows([np.arange(n)], [np.ones(n)], 0.0)
         if self.n_sums:
             order = np.argsort(rows, kind="stable")
-            parts = np.split(order, np.cumsum(n_pairs_a_row)[:-1])
+            parts = np.split(order, np.cumsum(n_pairs_per_row)[:-1])
             parts = [parts[i] for i in np.flatnonzero(self.is_shared)]
             self._add_rows(parts, [np.ones(len(part)) for part in parts], 0.0)
         self.limit(upper)
@@ -316,7 +319,7 @@ class _HighsProgram:
             self.model.changeRowBounds(row, -self.infinity, level)
 
     def solve(self, columns: Sequence[Array]) -> Found | None:
-        """Return weights, U and level; go on from the last basis, and without it if that fails."""
+        """Return weights, U and level, starting from the last basis, or anew if that fails."""
         self._send(columns[self.n_sent :])
         if not self._run():
             self.model.clearSolver()
@@ -335,7 +338,7 @@ class _HighsProgram:
         return ended and self.model.getModelStatus() == highspy.HighsModelStatus.kOptimal
 
     def _send(self, columns: Sequence[Array]) -> None:
-        """Add the rows of new hypotheses, all at once: each call moves the whole matrix."""
+        """Add the rows of new hypotheses in one call, since each call copies the whole matrix."""
         if not columns:
             return
         places = [np.flatnonzero(column) for column in columns]
@@ -360,9 +363,9 @@ class _HighsProgram:
 
 
 def _unit_and_level(upper: FloatArray, maximises_margin: bool) -> tuple[float, float]:
-    """Return the unit of U, a power of two, so that nothing is rounded, and the level in it.
+    """Return the unit of U, a power of two to avoid rounding, and the level in it.
 
-    Above C = 1 it is the root of C: neither the limit nor the level is far from one.
+    Above C = 1 it is the root of C, so that neither the limit nor the level is far from one.
     """
     largest = 1.0 / len(upper) if maximises_margin else float(upper.max())
     largest = min(largest, largest**0.5)
@@ -371,13 +374,13 @@ def _unit_and_level(upper: FloatArray, maximises_margin: bool) -> tuple[float, f
 
 
 def _new_model() -> tuple[Any, float]:
-    """Return a silent model that keeps its basis, and what it takes for infinity."""
+    """Return a silent model that keeps its basis, and its value for infinity."""
     import highspy
 
     model: Any = highspy.Highs()  # type: ignore[no-untyped-call, unused-ignore]
     for option, value in {
         "output_flag": False,
-        "presolve": "off",  # it, and parallel runs, would forget the basis
+        "presolve": "off",  # presolve and parallel runs discard the basis
         "parallel": "off",
         "threads": 1,
         "solver": "simplex",
@@ -390,10 +393,10 @@ def _new_model() -> tuple[Any, float]:
     return model, highspy.kHighsInf
 
 
-def _check_limits(upper: FloatArray, is_hard: bool, form: Form) -> None:
+def _check_limits(upper: FloatArray, is_hard: bool, form: ProgramForm) -> None:
     if not (upper >= 0.0).all():
         raise ValueError(f"upper has {upper.min()}: give limits of 0 or above")
     if is_hard and bool(((upper > 0.0) & np.isfinite(upper)).any()):
-        raise ValueError("upper has finite and infinite limits: give the one kind or the other")
-    if form is Form.MARGIN and upper.sum() < 1.0 - ROUNDING:
+        raise ValueError("upper has finite and infinite limits: give only one kind")
+    if form is ProgramForm.MARGIN and upper.sum() < 1.0 - ROUNDING:
         raise ValueError(f"the limits sum to {upper.sum():.6g}, and U to 1: lower nu to 1 or below")

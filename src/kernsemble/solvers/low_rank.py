@@ -1,12 +1,12 @@
-r"""Factors of low rank: pivoted incomplete Cholesky, from the kernel rows that it visits.
+r"""Low-rank factors of a kernel matrix: pivoted incomplete Cholesky.
 
 .. math:: K \approx G G^\top = K_{\cdot P} K_{PP}^{-1} K_{P \cdot}
 
-with r pivots P. What is left, :math:`K - GG^\top`, is positive semidefinite, zero in the rows of
+with r pivots P. The rest, :math:`K - GG^\top`, is positive semidefinite, zero in the rows of
 pivots, and its trace falls with every pivot. The greedy pivot is the row with the largest
 remaining diagonal; the random one is drawn with probabilities proportional to it, which comes
-within a factor of the best possible trace with few more pivots than the best rank needs, whatever
-the kernel (Chen, Epperly, Tropp and Webber 2025), where greed runs after outliers.
+within a factor of the best possible trace with few more pivots than the best rank needs, for any
+kernel (Chen, Epperly, Tropp and Webber 2025), while greedy pivots tend to be outliers.
 """
 
 from collections.abc import Callable
@@ -21,13 +21,13 @@ from kernsemble._typing import FloatArray, IntArray
 
 ComputeRows: TypeAlias = Callable[[IntArray], FloatArray]
 
-ROUNDING = 64  # units in the last place of a diagonal entry: less that is left of it is nothing
-FIRST_CAPACITY = 64  # of the factor, that doubles when it is full
+ROUNDING = 64  # remaining diagonal that is rounding, in units in the last place
+FIRST_CAPACITY = 64  # first capacity of the factor, which doubles when it is full
 
 
 @dataclass(frozen=True, eq=False)
 class LowRank:
-    r"""A factor :math:`G`, and how to extend it to new rows.
+    r"""A factor :math:`G`, and its extension to new rows.
 
     Attributes
     ----------
@@ -36,9 +36,9 @@ class LowRank:
     pivots : array of shape (r,)
         The rows that it interpolates: :math:`(GG^\top)_{iP} = K_{iP}`.
     errors : array of shape (r + 1,)
-        The share of the trace of K that is left after each pivot; the first is 1.
+        Share of the trace of K that is left after each pivot; the first is 1.
     n_rows : int
-        How many kernel rows were computed.
+        Number of kernel rows that were computed.
     """
 
     G: FloatArray
@@ -63,14 +63,14 @@ class LowRank:
     def coefficients(self, v: FloatArray) -> FloatArray:
         r"""Return c such that :math:`\sum_j c_j K(p_j, x) = g(x)^\top G^\top v`.
 
-        So an expansion on n rows becomes one on the r pivots.
+        An expansion on n rows becomes one on the r pivots.
         """
         return self.on_pivots(self.G.T @ v)
 
     def on_pivots(self, q: FloatArray) -> FloatArray:
         r"""Return c such that :math:`\sum_j c_j K(p_j, x) = g(x)^\top q`, for each column of q.
 
-        Of a unit vector q it is a function of norm 1.
+        For a unit vector q it is a function of norm 1.
         """
         from scipy.linalg import solve_triangular
 
@@ -91,41 +91,40 @@ def pivoted_cholesky(
     block: int = 50,
     dtype: DTypeLike = np.float64,
 ) -> LowRank:
-    r"""Factor a positive semidefinite kernel matrix, of which only some rows are computed.
+    r"""Factor a positive semidefinite kernel matrix by computing only some of its rows.
 
     Parameters
     ----------
     compute_rows : callable
-        ``compute_rows(rows)`` returns these rows of K, of shape (len(rows), n).
+        Function ``compute_rows(rows)`` that returns rows of K, of shape (len(rows), n).
     diagonal : array of shape (n,)
-        The diagonal of K.
+        Diagonal of K.
     rank : int, optional
-        At most so many pivots.
+        Maximum number of pivots.
     tol : float
-        Stop where at most this share of the trace is left.
+        Share of the trace to stop at.
     method : {"greedy", "random"}
-        How pivots are chosen.
+        Selection of pivots.
     rng : numpy.random.Generator, optional
-        Where random pivots come from.
+        Random number generator for random pivots.
     block : int
-        How many random pivots are proposed at a time. A proposal is rejected as far as those
-        before it explain it, so pivots are distributed as if drawn one by one.
+        Number of random pivots that are proposed at a time. A proposal is rejected with the
+        share of it that earlier ones explain, so pivots are distributed as if drawn singly.
     dtype : float64 or float32
-        The precision of the factor.
+        Precision of the factor.
 
     Returns
     -------
     LowRank
-        With as many pivots as were asked for, as `tol` needs (up to a block more, of random
-        ones), or as K has rank within rounding.
+        A factor with `rank` pivots, or as many as `tol` needs (up to a block more if they are
+        random), or as the rank of K within rounding.
 
     Notes
     -----
-    Time is :math:`O(nr^2)` and memory :math:`O(nr)`. Greedy pivots come one by one, and each
-    reads the whole factor; random ones read it once a block, so that most of the time is spent
-    in products of matrices. Of a Gaussian kernel on 32,561 rows of 123 binary columns, 1,000
-    pivots took 23 seconds greedily and 6 at random on two busy cores, with 48 and 30 per cent
-    of the trace left.
+    Time is :math:`O(nr^2)` and memory :math:`O(nr)`. Each greedy pivot reads the whole factor;
+    random ones read it once per block, so that most of the time is spent in matrix products. For
+    a Gaussian kernel on 32,561 rows of 123 binary columns, 1,000 pivots took 23 seconds greedily
+    and 6 at random on two loaded cores, with 48 and 30 per cent of the trace left.
     """
     check_choice("method", method, ("greedy", "random"))
     check_not_negative("tol", tol)
@@ -134,7 +133,7 @@ def pivoted_cholesky(
         check_count("rank", rank)
     diagonal = np.asarray(diagonal, dtype=np.float64)
     if not (np.isfinite(diagonal).all() and diagonal.min(initial=0.0) >= 0.0):
-        raise ValueError("the diagonal holds negative or infinite values: give a definite kernel")
+        raise ValueError("diagonal contains negative or infinite values: give a definite kernel")
     most = len(diagonal) if rank is None else min(rank, len(diagonal))
     run = _Factorisation(compute_rows, diagonal, most, tol, np.dtype(dtype))
     if method == "greedy":
@@ -148,16 +147,16 @@ def pivoted_cholesky(
 
 
 def factored(K: FloatArray, tol: float = 1e-10) -> LowRank:
-    r"""Factor a positive semidefinite matrix that is at hand, in :math:`O(nr^2)`, by LAPACK.
+    r"""Factor a positive semidefinite matrix in memory, in :math:`O(nr^2)`, by LAPACK.
 
-    Pivots are greedy; they end where nothing that is left of the diagonal is above `tol` times
-    its largest entry, so that a singular matrix has as many as its rank.
+    Pivots are greedy; they end where the remaining diagonal is at most `tol` times its largest
+    entry, so that a singular matrix has as many as its rank.
     """
     from scipy.linalg.lapack import dpstrf
 
     check_not_negative("tol", tol)
     if not np.isfinite(K).all():
-        raise ValueError("K holds NaN or infinite values: give a finite kernel matrix")
+        raise ValueError("K contains NaN or infinite values: give a finite kernel matrix")
     diagonal = np.diagonal(K)
     largest = float(diagonal.max(initial=0.0))
     L, places, rank = np.zeros_like(K), np.arange(1, len(K) + 1), 0
@@ -170,7 +169,7 @@ def factored(K: FloatArray, tol: float = 1e-10) -> LowRank:
 
 
 class _Factorisation:
-    """How far a factor has come: its columns are held as rows, each written once."""
+    """A factor in progress; its columns are stored as rows, each written once."""
 
     def __init__(
         self,
@@ -181,13 +180,13 @@ class _Factorisation:
         dtype: np.dtype[Any],
     ) -> None:
         self.compute_rows, self.most = compute_rows, most
-        self.left = diagonal.copy()  # of the diagonal
+        self.left = diagonal.copy()  # remaining diagonal
         self.vanished = ROUNDING * float(np.finfo(dtype).eps) * diagonal
         self.trace = float(diagonal.sum())
         self.tol_left = tol * self.trace
         self.columns = np.empty((min(FIRST_CAPACITY, most), len(diagonal)), dtype)
         self.pivots: list[int] = []
-        self.lengths: list[float] = []  # squared, of the columns
+        self.lengths: list[float] = []  # squared lengths of the columns
         self.n_rows = 0
 
     @property
@@ -202,12 +201,12 @@ class _Factorisation:
         residual = self._residual_rows(np.array([pivot]))
         left = float(residual[0, pivot])
         if left <= self.vanished[pivot]:
-            self.left[pivot] = 0.0  # the subtractions had not noticed
+            self.left[pivot] = 0.0  # the difference was rounding
         else:
             self._add([pivot], residual / np.sqrt(left))
 
     def add_random(self, block: int, rng: np.random.Generator) -> None:
-        """Propose rows by the remaining diagonal, and add those that survive the others."""
+        """Propose rows by the remaining diagonal, and add those that are not rejected."""
         n_proposed = min(block, self.most)
         proposed = rng.choice(len(self.left), n_proposed, p=self.left / self.left.sum())
         rows, places = np.unique(proposed, return_inverse=True)
@@ -215,7 +214,10 @@ class _Factorisation:
         residual = self._residual_rows(rows)
         among = residual[:, rows].astype(np.float64)
         self.left[rows] = np.minimum(self.left[rows], np.diagonal(among))
-        factor, accepted = np.zeros_like(among), list[int]()  # of the accepted rows of the block
+        factor, accepted = (
+            np.zeros_like(among),
+            list[int](),
+        )  # of the accepted rows
         for place, bar in zip(places.tolist(), bars, strict=True):
             left = among[place, place]
             if left <= max(bar, self.vanished[rows[place]]):
@@ -233,7 +235,7 @@ class _Factorisation:
             self._add(rows[accepted].tolist(), _forward(small, residual[accepted]))
 
     def _residual_rows(self, rows: IntArray) -> FloatArray:
-        """Return rows of K less what the factor has of them."""
+        """Return rows of K less those of the factor."""
         self.n_rows += len(rows)
         known = self.columns[: len(self.pivots)]
         residual = np.array(self.compute_rows(rows), dtype=self.columns.dtype)
@@ -248,7 +250,7 @@ class _Factorisation:
             if r == len(self.columns):
                 self._grow()
             self.columns[r] = column
-            self.columns[r, self.pivots] = 0.0  # exactly: nothing is left there
+            self.columns[r, self.pivots] = 0.0  # exactly zero, without rounding
             self.pivots.append(pivot)
             squares = np.square(self.columns[r], dtype=np.float64)
             self.lengths.append(float(squares.sum()))

@@ -1,4 +1,4 @@
-"""Kernel matrices as solvers read them: held whole, or by rows that are computed when needed."""
+"""Kernel matrices for solvers: in memory, or with rows that are computed when needed."""
 
 from collections import OrderedDict
 from collections.abc import Callable
@@ -26,11 +26,11 @@ class WholeMatrix:
         return _size(self.diagonal, self.K[0])
 
     def block(self, rows: IntArray) -> FloatArray:
-        """Return the part between some rows."""
+        """Return the matrix between some rows."""
         return self.K[np.ix_(rows, rows)]
 
     def among(self, rows: IntArray) -> Self:
-        """Return the part between some rows as a matrix of its own."""
+        """Return the matrix between some rows as a `WholeMatrix`."""
         return type(self)(self.block(rows))
 
     def times(self, rows: IntArray, weight: FloatArray) -> FloatArray:
@@ -41,18 +41,18 @@ class WholeMatrix:
 
 
 class RowsOnDemand:
-    """A symmetric matrix whose rows are computed when they are asked for, the latest kept.
+    """A symmetric matrix whose rows are computed on demand, with a cache of the latest.
 
     Parameters
     ----------
     compute : callable
-        ``compute(i, j)`` returns the part of the matrix between rows i and columns j.
+        Function ``compute(i, j)`` that returns the matrix between rows i and columns j.
     diagonal : array of shape (n,)
-        Its diagonal.
+        Diagonal of the matrix.
     n_kept : int
-        How many rows are kept in memory, at least two.
+        Number of rows in the cache, at least two.
     columns : array of indices, optional
-        The rows and columns of `compute` that the matrix consists of; all of them by default.
+        Indices that `compute` is called with for the rows and columns; all by default.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class RowsOnDemand:
         self._compute, self.diagonal = compute, diagonal
         self._columns = np.arange(len(diagonal)) if columns is None else columns
         self.n_kept = min(max(n_kept, 2), len(diagonal))
-        self._slots: OrderedDict[int, int] = OrderedDict()  # of rows, the latest used last
+        self._slots: OrderedDict[int, int] = OrderedDict()  # row -> slot, the latest used last
         self._unused = list(range(self.n_kept))
 
     @cached_property
@@ -79,29 +79,29 @@ class RowsOnDemand:
         return _size(self.diagonal, self._kept[self._slots_of(np.zeros(1, dtype=np.intp))[0]])
 
     def block(self, rows: IntArray) -> FloatArray:
-        """Return the part between some rows."""
+        """Return the matrix between some rows."""
         return np.concatenate(
             [self._kept[np.ix_(self._slots_of(part), rows)] for part in self._portions(rows)]
         )
 
     def among(self, rows: IntArray) -> Self:
-        """Return the part between some rows as a matrix of its own, of as much memory."""
+        """Return the matrix between some rows, with rows on demand in the same memory."""
         n_kept = self.n_kept * len(self.diagonal) // max(len(rows), 1)
         return type(self)(self._compute, self.diagonal[rows], n_kept, self._columns[rows])
 
     def times(self, rows: IntArray, weight: FloatArray) -> FloatArray:
-        """Return the sum of some rows by their weights, in double precision."""
+        """Return the weighted sum of some rows, in double precision."""
         total = np.zeros(len(self.diagonal))
         for part in self._portions(rows):
             _add_rows(self._kept, self._slots_of(part), weight[part], total)
         return total
 
     def _portions(self, rows: IntArray) -> list[IntArray]:
-        """Return rows in portions that can be kept at once."""
+        """Return rows in portions that fit into the cache."""
         return np.array_split(rows, range(self.n_kept, len(rows), self.n_kept))
 
     def _slots_of(self, rows: IntArray) -> IntArray:
-        """Return where rows are kept, after computing the missing in the place of the oldest."""
+        """Return the slots of rows, after computing missing rows in place of the oldest."""
         for row in rows:
             if row in self._slots:
                 self._slots.move_to_end(row)
@@ -120,7 +120,7 @@ Matrix: TypeAlias = WholeMatrix | RowsOnDemand
 
 
 def as_matrix(K: FloatArray | Matrix) -> Matrix:
-    """Return an array as a matrix that solvers read, anything else as it is."""
+    """Return an array as a `WholeMatrix`, and any other matrix unchanged."""
     return WholeMatrix(K) if isinstance(K, np.ndarray) else K
 
 

@@ -1,4 +1,4 @@
-r"""The ρ-SVM by multiplicative updates, and the ensemble of its partially trained machines.
+r"""The ρ-SVM by multiplicative updates, and the ensemble of partially trained machines.
 
 The hyperplane through the origin of largest margin, :math:`\max_{w,\rho} 2\rho - \|w\|^2` with
 :math:`y_i w^\top\varphi(x_i) \ge \rho`, has the dual
@@ -8,8 +8,8 @@ The hyperplane through the origin of largest margin, :math:`\max_{w,\rho} 2\rho 
           \qquad \tilde K_{ij} = y_i y_j K_{ij} ,
 
 the squared distance of the origin from the hull of the :math:`y_i\varphi(x_i)`. A distribution
-is a machine :math:`f(x) = \sum_i \alpha_i y_i K(x_i, x)` whose squared norm is
-:math:`\bar\rho = \alpha^\top\tilde K\alpha`; the even one is the Parzen window classifier. Tsang
+defines a machine :math:`f(x) = \sum_i \alpha_i y_i K(x_i, x)` whose squared norm is
+:math:`\bar\rho = \alpha^\top\tilde K\alpha`; the uniform one is the Parzen window classifier. Tsang
 and Kwok (2007) project :math:`\alpha_t`, by relative entropy, on the distributions with
 :math:`\alpha^\top\tilde K\alpha_t \le \rho_t = \bar\rho_t / (1 + \varepsilon_t)`:
 
@@ -18,7 +18,7 @@ and Kwok (2007) project :math:`\alpha_t`, by relative entropy, on the distributi
 
 which is AdaBoost's update with :math:`f_t` as the hypothesis and :math:`\eta_t` as its weight.
 So there is a vote, :math:`\sum_t \eta_t f_t / \sum_t \eta_t`; as every :math:`f_t` is linear in
-:math:`\alpha_t` it is one more machine, that of :math:`\bar\alpha = \sum_t \eta_t\alpha_t /
+:math:`\alpha_t` it is itself a machine, that of :math:`\bar\alpha = \sum_t \eta_t\alpha_t /
 \sum_t \eta_t`.
 """
 
@@ -34,11 +34,11 @@ from kernsemble._typing import BoolArray, FloatArray, IntArray
 from kernsemble.solvers.products import Products
 from kernsemble.solvers.projection import inner, projection_rate
 
-ROUNDING = 1e-12  # of the largest diagonal entry: an objective below is zero
+ROUNDING = 1e-12  # objective that counts as zero, relative to the largest diagonal entry
 
 
 class UpdateStatus(Enum):
-    """How multiplicative updates ended; the value is what a user is told."""
+    """Reason why multiplicative updates ended; the value is the message for users."""
 
     CONVERGED = "the last objective is at most (1 + 2 tol)² times the optimum"
     OVERSHOT = (
@@ -46,29 +46,29 @@ class UpdateStatus(Enum):
         "of the paper does: lower tol for a better last machine"
     )
     INSEPARABLE = (
-        "within rounding nothing that this kernel holds separates the classes, so the last machine "
-        "is nearly zero: use the vote, or a kernel with more hypotheses"
+        "the classes are not separable with this kernel, so the last machine is nearly zero: "
+        "use the vote, or a kernel with more hypotheses"
     )
     INDEFINITE = "a squared norm is negative: give a kernel that is positive semidefinite"
     STOPPED = "stopped early: raise max_iter, or tol"
-    INTERRUPTED = "interrupted: the machines are those reached until then"
-    STEPS_TAKEN = "the steps that were asked for are taken"
+    INTERRUPTED = "interrupted: the machines are those reached so far"
+    STEPS_TAKEN = "all steps were taken"
 
 
 @dataclass(frozen=True, eq=False)
-class Machine:
+class PartialMachine:
     r"""The machine of a distribution over the rows.
 
     Attributes
     ----------
     alpha : array of shape (n,)
-        The distribution :math:`\alpha`.
+        Distribution :math:`\alpha`.
     decisions : array of shape (n,)
-        :math:`f(x_i)`, of absent rows too.
+        Decision values :math:`f(x_i)`, also of absent rows.
     objective : float
         Its squared norm :math:`\bar\rho \ge \rho^*`.
     margin : float
-        The least :math:`y_i f(x_i)` of a row that is present; at most
+        Smallest :math:`y_i f(x_i)` of a row that is present; at most
         :math:`\sqrt{\rho^*\bar\rho}`.
     """
 
@@ -79,26 +79,26 @@ class Machine:
 
     @property
     def bound(self) -> float:
-        r"""The largest ρ that a multiple of the machine attains, margin²/ρ̄, at most :math:`\rho^*`.
+        r"""The largest ρ of a multiple of the machine, margin²/ρ̄, at most :math:`\rho^*`.
 
-        Of :math:`2\rho - \|w\|^2` the machine times s attains :math:`2 s\,\mathrm{margin} - s^2
-        \bar\rho`, most at s = margin/ρ̄.
+        For the machine times s, :math:`2\rho - \|w\|^2` is :math:`2 s\,\mathrm{margin} - s^2
+        \bar\rho`, with the maximum at s = margin/ρ̄.
         """
         return self.margin**2 / self.objective if self.margin > 0.0 < self.objective else 0.0
 
 
 @dataclass(frozen=True, eq=False)
 class History:
-    """What was tried, in order; arrays of one entry a try.
+    """The steps that were tried, in order; arrays with one entry per step.
 
     Attributes
     ----------
     objective : array
-        The objective before the try.
+        Objective before the step.
     epsilon, target : arrays
-        The share to lower it by, and the target; NaN where the rate is fixed.
+        Share to lower the objective by, and the target; NaN if the rate is fixed.
     rate : array
-        The rate η; infinite where no distribution meets the target.
+        Rate η; infinite if no distribution meets the target.
     is_accepted : boolean array
         Whether the step was taken.
     """
@@ -112,28 +112,28 @@ class History:
 
 @dataclass(frozen=True, eq=False)
 class MultiplicativeSolution:
-    r"""The machines that multiplicative updates lead through, and what is known of them.
+    r"""The machines trained by multiplicative updates, and the evidence for them.
 
     Attributes
     ----------
-    first, last, ensemble : Machine
-        That of the starting distribution, the Parzen window classifier; that of the last
-        iterate, the ρ-SVM; and the vote of all before the last, by their rates.
+    first, last, ensemble : PartialMachine
+        Machine of the starting distribution, the Parzen window classifier; machine of the last
+        iterate, the ρ-SVM; and the vote of all before the last, weighted by their rates.
     lower, upper : float
-        Bounds on the optimum :math:`\rho^*` that the last machine and the vote prove.
+        Bounds on the optimum :math:`\rho^*`, proved by the last machine and the vote.
     history : History
-        What was tried.
+        Steps that were tried.
     n_iter : int
-        The number T of steps taken.
+        Number T of steps taken.
     n_products : int
-        How many products with the kernel matrix were computed.
+        Number of products with the kernel matrix.
     status : UpdateStatus
-        How the run ended.
+        Reason why the run ended.
     """
 
-    first: Machine
-    last: Machine
-    ensemble: Machine
+    first: PartialMachine
+    last: PartialMachine
+    ensemble: PartialMachine
     lower: float
     upper: float
     history: History
@@ -143,11 +143,11 @@ class MultiplicativeSolution:
 
 
 class Step(NamedTuple):
-    """A step that was tried, as `on_step` is told; its distribution is not to be changed."""
+    """A step that was tried, passed to `on_step`; its distribution must not be changed."""
 
-    n_iter: int  # steps taken, with this one
-    alpha: FloatArray  # the distribution before
-    objective: float  # of it
+    n_iter: int  # number of steps taken, including this one
+    alpha: FloatArray  # distribution before the step
+    objective: float  # objective before the step
     epsilon: float
     target: float
     rate: float
@@ -172,28 +172,28 @@ def solve_multiplicative(
     Parameters
     ----------
     products : Products
-        The kernel matrix K, positive semidefinite.
+        Kernel matrix K, positive semidefinite.
     y : array of shape (n,)
-        The classes, −1 and 1.
+        Classes −1 and 1.
     start : array of shape (n,), optional
-        The starting distribution, up to a factor; even by default. Rows of weight zero are
-        absent, and only their decision values are told. Twin rows are as one of twice the weight.
+        Starting distribution, up to a factor; uniform by default. Rows of weight zero are
+        absent, but have decision values. Two equal rows are equivalent to one of twice the weight.
     tol : float
-        The :math:`\varepsilon` below which updates end.
+        Value of :math:`\varepsilon` below which updates end.
     first_epsilon : float
-        The first :math:`\varepsilon`; it is halved when no distribution meets the target, or
+        First :math:`\varepsilon`; it is halved when no distribution meets the target, or
         when the step raises the objective, which is then discarded.
     max_iter : int, optional
-        At most so many steps.
+        Maximum number of steps.
     on_step : callable, optional
-        Called with a `Step` after each one that was tried; what it raises ends the run. A
-        KeyboardInterrupt ends it with what has been reached.
+        Called with a `Step` after each step that was tried; an exception ends the run, a
+        KeyboardInterrupt with the machines reached so far.
 
     Returns
     -------
     MultiplicativeSolution
         If no distribution meets the last target then :math:`\bar\rho \le (1 + 2\,\mathrm{tol})^2
-        \rho^*`; if it was overshot, `lower` and `upper` are all that is known.
+        \rho^*`; if it was overshot, only `lower` and `upper` are guaranteed.
 
     Notes
     -----
@@ -208,7 +208,7 @@ def solve_multiplicative(
     check_positive("first_epsilon", first_epsilon)
     if max_iter is not None:
         check_count("max_iter", max_iter, 0)
-    run = _Run(products, y, start, on_step)
+    run = _UpdateRun(products, y, start, on_step)
     try:
         status = run.adapt(tol, first_epsilon, np.inf if max_iter is None else max_iter)
     except KeyboardInterrupt:
@@ -231,12 +231,12 @@ def solve_multiplicative_fixed(
 ) -> MultiplicativeSolution:
     r"""Take steps of the same rate η, as Cristianini, Campbell and Shawe-Taylor (1999) do.
 
-    Every step is taken, whether the objective falls or not; the vote is the plain mean of the
-    machines. The other arguments are those of `solve_multiplicative`.
+    Every step is taken, whether the objective falls or not; the vote is the unweighted mean of
+    the machines. The other arguments are those of `solve_multiplicative`.
     """
     check_positive("rate", rate)
     check_count("n_steps", n_steps, 0)
-    run = _Run(products, y, start, on_step)
+    run = _UpdateRun(products, y, start, on_step)
     try:
         for _ in range(n_steps):
             run.move(run.after(rate), np.nan, np.nan, rate, is_accepted=True)
@@ -247,7 +247,7 @@ def solve_multiplicative_fixed(
 
 
 class _Place(NamedTuple):
-    """An iterate; the logarithms are of the rows that are present."""
+    """An iterate, with logarithms of the weights of the rows that are present."""
 
     log_alpha: FloatArray
     alpha: FloatArray
@@ -256,7 +256,7 @@ class _Place(NamedTuple):
 
 
 class _Vote(NamedTuple):
-    """The iterates left behind, summed by their rates."""
+    """The sum of the previous iterates, weighted by their rates."""
 
     alpha: FloatArray
     decisions: FloatArray
@@ -270,8 +270,8 @@ class _Vote(NamedTuple):
         )
 
 
-class _Run:
-    """How far the updates have come."""
+class _UpdateRun:
+    """Multiplicative updates in progress."""
 
     def __init__(
         self, products: Products, y: FloatArray, start: FloatArray | None, on_step: OnStep | None
@@ -284,13 +284,13 @@ class _Run:
         self.n_products = 0
         self.first = self.place = self._at(np.log(weight[present]))
         if not np.isfinite(self.place.objective):
-            raise ValueError("the kernel holds values that are not finite: check the features")
+            raise ValueError("the kernel has NaN or infinite values: check the features")
         self.vote = _Vote(np.zeros(products.n), np.zeros(products.n), 0.0)
         self.tries: list[tuple[float, float, float, float, bool]] = []
         self.n_iter = 0
 
     def _at(self, log_weight: FloatArray) -> _Place:
-        """Return the iterate with these weights, up to a factor, in one product."""
+        """Return the iterate with these weights, up to a factor, by one product."""
         log_alpha = log_weight - log_weight.max()
         log_alpha -= np.log(np.exp(log_alpha).sum())
         alpha = np.zeros(self.products.n)
@@ -308,7 +308,7 @@ class _Run:
         return (self.y * decisions)[self.rows]
 
     def adapt(self, tol: float, epsilon: float, max_iter: float) -> UpdateStatus:
-        """Take steps of adaptive rates until there is a reason to end: Algorithm 1."""
+        """Take steps with adaptive rates (Algorithm 1); return the reason to end."""
         least = ROUNDING * self.products.largest
         while epsilon >= tol:
             objective = self.place.objective
@@ -333,7 +333,7 @@ class _Run:
     def move(
         self, place: _Place | None, epsilon: float, target: float, rate: float, *, is_accepted: bool
     ) -> None:
-        """Note a try, and go there if it is accepted."""
+        """Record a step, and take it if it is accepted."""
         before = self.place
         self.tries.append((before.objective, epsilon, target, rate, is_accepted))
         if place is not None and is_accepted:
@@ -366,15 +366,15 @@ class _Run:
             status=status,
         )
 
-    def _machine(self, alpha: FloatArray, decisions: FloatArray) -> Machine:
+    def _machine(self, alpha: FloatArray, decisions: FloatArray) -> PartialMachine:
         objective = inner(self.y * alpha, decisions)
-        return Machine(alpha, decisions, objective, float(self.margins(decisions).min()))
+        return PartialMachine(alpha, decisions, objective, float(self.margins(decisions).min()))
 
 
 def _checked_signs(y: FloatArray, n: int) -> FloatArray:
     y = np.asarray(y, dtype=np.float64)
     if y.shape != (n,) or not (np.abs(y) == 1.0).all():
-        raise ValueError(f"y has the shape {y.shape}: give the class, -1 or 1, of {n} rows")
+        raise ValueError(f"y has shape {y.shape}: give the class, -1 or 1, of {n} rows")
     return y
 
 
@@ -384,7 +384,7 @@ def _checked_weights(start: FloatArray | None, n: int) -> FloatArray:
         return np.ones(n)
     weight = np.asarray(start, dtype=np.float64)
     if weight.shape != (n,) or not (np.isfinite(weight).all() and weight.min() >= 0.0):
-        raise ValueError(f"start must be {n} weights, 0 or above and finite")
+        raise ValueError(f"start has shape {weight.shape}: give {n} finite weights of 0 or above")
     if not weight.any():
-        raise ValueError("start has no positive weight: give one to a row at least")
+        raise ValueError("start has no positive weight: give at least one")
     return weight

@@ -1,4 +1,4 @@
-"""Newton steps of the coefficients between their bounds, all of them at once."""
+"""Newton steps of all coefficients between their bounds."""
 
 from collections.abc import Callable
 
@@ -10,19 +10,19 @@ from kernsemble._typing import BoolArray, FloatArray, IntArray
 from kernsemble.solvers.matrix import WholeMatrix
 from kernsemble.solvers.pairs import NEARLY
 
-ROUNDS = 6
-WIDEST_BORDER = 1 / 6  # of the rows factored: a wider one costs as much as a new factor
-TWINS = 1.0 + 1e-12  # what sets equal rows apart
+ROUNDS = 6  # maximum number of times that coefficients outside their bounds are fixed
+WIDEST_BORDER = 1 / 6  # largest border, relative to the rows factored; a wider one costs a factor
+TWINS = 1.0 + 1e-12  # factor of the diagonal, so that equal rows are not singular
 
 
 def is_free(beta: FloatArray, lower: FloatArray, upper: FloatArray, epsilon: float) -> BoolArray:
-    """Tell which coefficients lie between their bounds, and off the kink at zero."""
+    """Return which coefficients lie between their bounds, and off the kink at zero."""
     inside = (NEARLY * lower < beta) & (beta < NEARLY * upper)
     return inside & (beta != 0.0) if epsilon > 0.0 else inside
 
 
 class Newton:
-    """Newton steps on one matrix, which share a factor while much the same rows are free."""
+    """Newton steps on one matrix, which share a factor while few rows become free or bound."""
 
     def __init__(
         self, matrix: WholeMatrix, lower: FloatArray, upper: FloatArray, epsilon: float
@@ -31,10 +31,9 @@ class Newton:
         self._system: _FreeSystem | None = None
 
     def step(self, beta: FloatArray, residual: FloatArray) -> bool:
-        """Move the free coefficients towards their joint optimum; tell whether they reached it.
+        """Move the free coefficients towards their joint optimum; return whether they reached it.
 
-        The way to a point within the bounds lies within them, and the best point of it is
-        taken.
+        The step goes to the best point of the line towards an optimum within the bounds.
         """
         length = self._advance(beta, residual)
         if length < 1.0:
@@ -42,7 +41,7 @@ class Newton:
         return length == 1.0
 
     def _advance(self, beta: FloatArray, residual: FloatArray) -> float:
-        """Go to the best point on the way to the optimum; return how far that is."""
+        """Go to the best point on the line to the optimum; return the length of the step."""
         gradient = residual - self.epsilon * np.sign(beta)
         move = self._move(beta, gradient)
         if move is None:
@@ -58,9 +57,9 @@ class Newton:
         return length
 
     def _move(self, beta: FloatArray, gradient: FloatArray) -> FloatArray | None:
-        """Return the move to the optimum of the free coefficients, None where there is none.
+        """Return the move to the optimum of the free coefficients, None if there is none.
 
-        Coefficients that would leave their bounds, or change sign, are put on the border and
+        Coefficients that would leave their bounds, or change sign, are fixed at the bound and
         the others solved for again, a few times.
         """
         free = np.flatnonzero(is_free(beta, self.lower, self.upper, self.epsilon))
@@ -86,11 +85,11 @@ class Newton:
 
 
 class _FreeSystem:
-    r"""The problem :math:`Kx + b1 = t`, :math:`1^\top x = 0`, among some rows or nearly those.
+    r"""The system :math:`Kx + b1 = t`, :math:`1^\top x = 0`, of some rows, and of similar sets.
 
-    The first coefficient is what the others leave; between differences from its row a
+    The first coefficient is minus the sum of the others; between differences from its row a
     conditionally definite K is definite, and :math:`G = U^\top U` is factored once. Rows
-    that join, with coefficients v, and rows that are given a value c, with multipliers
+    that join, with coefficients v, and rows that are fixed at a value c, with multipliers
     :math:`\mu`, border it:
 
     .. math:: \begin{pmatrix} G & S \\ S^\top & M \end{pmatrix}
@@ -113,20 +112,20 @@ class _FreeSystem:
         self._giving: dict[int, FloatArray] = {}
 
     def is_near(self, free: IntArray) -> bool:
-        """Tell whether few rows have joined or left."""
+        """Return whether few rows have joined or left."""
         n_shared = len(np.intersect1d(self.rows, free, assume_unique=True))
         n_border = len(self.rows) + len(free) - 2 * n_shared
         return n_border <= WIDEST_BORDER * len(self.rows)
 
     def pose(self, free: IntArray, target: FloatArray) -> None:
-        """Set the rows, the others staying as they are, and the right side for all rows."""
+        """Set the free rows, and the right-hand side for all rows."""
         self._joined = np.setdiff1d(free, self.rows, assume_unique=True)
         self._left = np.setdiff1d(self.rows, free, assume_unique=True)
         self._target = target - target[self.first]
         self._y = self._half_solved(self._target[self.rows[1:]])
 
     def move(self, held: IntArray, values: FloatArray) -> FloatArray:
-        """Return the solution for all rows, given the values that some are held at."""
+        """Return the solution for all rows, with some rows fixed at given values."""
         given, joined = np.concatenate([self._left, held]), self._joined
         known = np.concatenate([np.zeros(len(self._left)), values])
         y, border = self._y, known
@@ -146,7 +145,7 @@ class _FreeSystem:
         move[self.first] = -move.sum()
         move[given] = known
         if not abs(move.sum()) <= 1e-9 * np.abs(move).sum():
-            raise LinAlgError("more is given than can be met")
+            raise LinAlgError("too many coefficients are fixed")
         return move
 
     def _half_solutions(

@@ -1,11 +1,11 @@
-"""What coefficients are worth: the bias they tell, their objective and its distance to the best."""
+"""Evidence for a solution: bias, objective, duality gap, and separability."""
 
 import numpy as np
 
 from kernsemble._jit import jit
 from kernsemble._typing import FloatArray
 
-HULL_DISTANCE = 1e-6  # of the size of the data: nearer hulls meet
+HULL_DISTANCE = 1e-6  # largest distance of hulls that meet, relative to the size of the data
 
 
 @jit
@@ -21,14 +21,14 @@ def evidence(
 ) -> tuple[float, float, float]:
     r"""Return bias, dual objective and duality gap.
 
-    The bias is the mean that the free coefficients tell, which can both `rise` and `fall`, or
-    the middle of what is admissible. The gap is between the dual objective and that of the
+    The bias is the mean over the free coefficients, which can both `rise` and `fall`, or
+    the middle of the admissible interval. The gap is between the dual objective and that of the
     primal problem,
 
     .. math:: \min_{w, b}\; \tfrac12\|w\|^2 + \textstyle\sum_i u_i \max(0, r_i - b - \varepsilon)
               - l_i \max(0, b - r_i - \varepsilon),
 
-    where for infinite bounds the weights are first stretched to a margin of one; if a tube
+    where for infinite bounds the weights are first scaled to a margin of one; if a tube
     has infinite bounds on both sides the gap is infinite while an error is outside.
     """
     n_free, total, highest, lowest = 0, 0.0, -np.inf, np.inf
@@ -84,11 +84,11 @@ def _loss_and_margin(
 
 
 def hulls_meet(beta: FloatArray, values: FloatArray, size: float) -> bool:
-    r"""Tell whether a convex combination of either class is the same point.
+    r"""Return whether the convex hulls of the classes meet.
 
     Positive and negative coefficients have equal sums, so that
     :math:`\beta^\top K\beta / (\tfrac12\|\beta\|_1)^2` is the squared distance of two points
-    of the hulls of the classes: zero proves that nothing separates them. `values` is
+    of the hulls of the classes: zero proves that they are not separable. `values` is
     :math:`K\beta`.
     """
     weight = 0.5 * float(np.abs(beta).sum())

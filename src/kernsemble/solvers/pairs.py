@@ -1,4 +1,4 @@
-"""Steps of pairs of coefficients, compiled."""
+"""Steps of pairs of coefficients (sequential minimal optimisation), compiled."""
 
 import numpy as np
 
@@ -21,10 +21,10 @@ def pair_steps(
     beta: FloatArray,
     residual: FloatArray,
 ) -> tuple[int, float]:
-    """Take up to `n_steps` steps of the pair that gains most; return how many, and the violation.
+    """Take up to `n_steps` steps of the pair with the largest gain; return number and violation.
 
-    The first of a pair gains most by rising; the second, of those that can fall, makes the
-    gain of the pair the largest to second order. A step ends at a bound or at zero.
+    The first of a pair has the largest gain by rising; the second, of those that can fall,
+    maximises the gain of the pair to second order. A step ends at a bound or at zero.
     """
     n = len(beta)
     rise, fall, gain = np.empty(n), np.empty(n), np.empty(n)
@@ -52,9 +52,9 @@ def pair_steps(
 
 @jit
 def _offset(lower: float, upper: float, epsilon: float, beta: float) -> tuple[float, float]:
-    """Return what the residual lacks to the gain of a rise and to the loss of a fall.
+    """Return the offset from residual to the gain of a rise, and to the loss of a fall.
 
-    A coefficient that differs from its bound by rounding is at it.
+    A coefficient that differs from its bound by rounding is at the bound.
     """
     rise = -np.inf if beta >= NEARLY * upper else (-epsilon if beta >= 0.0 else epsilon)
     fall = np.inf if beta <= NEARLY * lower else (-epsilon if beta > 0.0 else epsilon)
@@ -70,7 +70,7 @@ def offsets(
     rise: FloatArray,
     fall: FloatArray,
 ) -> None:
-    """Fill in what the residuals lack to the gains of rises and to the losses of falls."""
+    """Fill in the offsets from residuals to the gains of rises and to the losses of falls."""
     for t in range(len(beta)):
         rise[t], fall[t] = _offset(lower[t], upper[t], epsilon, beta[t])
 

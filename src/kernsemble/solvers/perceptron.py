@@ -1,8 +1,8 @@
-r"""Rosenblatt's perceptron in any space of inner products, told by its mistakes.
+r"""The kernel perceptron (Rosenblatt), represented by its mistakes.
 
 From :math:`f = 0`, rows are visited in order, and where :math:`y_i f(x_i) \le 0` the row is a
-mistake, and :math:`f \leftarrow f + y_i K(x_i, \cdot)`. So every f on the way is a sum over the
-first mistakes, and rows with the steps at which they were mistaken are all that there is to know.
+mistake, and :math:`f \leftarrow f + y_i K(x_i, \cdot)`. So every intermediate f is a sum over
+the first mistakes, and the rows and steps of the mistakes determine them all.
 """
 
 from typing import NamedTuple
@@ -13,40 +13,40 @@ from kernsemble._jit import jit
 from kernsemble._typing import FloatArray, IntArray
 from kernsemble.solvers.matrix import Matrix
 
-LOOK_AHEAD = 256  # rows that are looked through at once for the next mistake
+LOOK_AHEAD = 256  # rows that are searched at a time for the next mistake
 
 
 class Mistakes(NamedTuple):
-    """The mistakes in order: which row, and how many rows had been visited before it."""
+    """The mistakes in order: their rows, and the number of visits before each."""
 
     rows: IntArray
     steps: IntArray
 
     def before(self, step: int) -> "Mistakes":
-        """Return those among the first so many visits."""
+        """Return the mistakes among the first `step` visits."""
         n = int(np.searchsorted(self.steps, step))
         return Mistakes(self.rows[:n], self.steps[:n])
 
     def survivals(self, n_steps: int) -> IntArray:
-        """Return how long the function after each mistake lasted, of so many visits."""
+        """Return the number of visits that the function after each mistake survived."""
         return np.diff(self.steps, append=n_steps)
 
 
 def mistakes_on_matrix(K: FloatArray, signs: FloatArray, order: IntArray) -> Mistakes:
-    """Visit rows in an order, each as often as it is named there, given the kernel matrix.
+    """Visit rows in the given order, which may contain repetitions, on a kernel matrix.
 
-    A mistake costs a row of the matrix, any other visit nothing.
+    A mistake reads a row of the matrix, any other visit nothing.
     """
     return Mistakes(*_on_matrix(K, signs, order))
 
 
 def mistakes_on_features(Z: FloatArray, signs: FloatArray, order: IntArray) -> Mistakes:
-    r"""Visit rows given the features Z of the kernel :math:`ZZ^\top`, at O(T) a visit."""
+    r"""Visit rows given the features Z of the kernel :math:`ZZ^\top`, in O(T) per visit."""
     return Mistakes(*_on_features(Z, signs, order))
 
 
 def mistakes_on_demand(matrix: Matrix, signs: FloatArray, order: IntArray) -> Mistakes:
-    """Visit rows of a matrix whose rows are computed as mistakes come."""
+    """Visit rows of a matrix whose rows are computed on demand."""
     values, rows, steps, step = np.zeros(len(signs)), list[int](), list[int](), 0
     while step < len(order):
         ahead = order[step : step + LOOK_AHEAD]

@@ -1,6 +1,6 @@
-r"""Products of a kernel matrix with vectors, :math:`v \mapsto Kv`, at what its kind costs.
+r"""Products of a kernel matrix with vectors, :math:`v \mapsto Kv`.
 
-Solvers by gradients need no more of a kernel than these products. A dense matrix takes
+Gradient-based solvers only need these products. A dense matrix takes
 :math:`O(n^2)`, a factor of rank r takes :math:`O(nr)`, and a sum of S one-dimensional distances
 takes :math:`O(nS)`, exactly, on positions that were sorted once.
 """
@@ -14,15 +14,15 @@ from kernsemble._jit import jit, jit_sums
 from kernsemble._threads import blocks, run
 from kernsemble._typing import FloatArray, IntArray
 
-ROWS_A_TASK = 2048  # of a factor; whatever the number of threads, so that sums are the same
-SLICES_A_TASK = 4
-ENTRIES_WORTH_THREADS = 500_000
+ROWS_PER_TASK = 2048  # independent of the number of threads, so that sums are the same
+SLICES_PER_TASK = 4
+ENTRIES_WORTH_THREADS = 500_000  # smallest number of entries for which threads are used
 
 Result = TypeVar("Result")
 
 
 class Products(Protocol):
-    """A symmetric, positive semidefinite matrix K of n rows, known by its products."""
+    """A symmetric, positive semidefinite matrix K of n rows, given by its products."""
 
     @property
     def n(self) -> int:
@@ -30,23 +30,23 @@ class Products(Protocol):
 
     @property
     def largest(self) -> float:
-        """The largest diagonal entry, which no entry exceeds in size."""
+        """The largest diagonal entry, an upper bound on the absolute value of all entries."""
 
     def times(self, v: FloatArray) -> FloatArray:
         """Return K v, in double precision."""
 
 
 class DenseProducts:
-    """Products of a matrix in memory, float32 or float64, in O(n²), of which one half is read.
+    """Products of a matrix in memory, float32 or float64, in O(n²), from one half of it.
 
-    That takes half the time of BLAS, whose threads moreover wait for each other, long when
-    others work on the machine. A product of a float32 matrix is computed in single precision:
-    half the time, and relative errors of about 1e-7 of the largest sums.
+    That takes half the time of BLAS, whose threads also wait for each other on a loaded
+    machine. A product of a float32 matrix is computed in single precision: half the time, and
+    relative errors of about 1e-7 of the largest sums.
     """
 
     def __init__(self, K: FloatArray) -> None:
         if K.ndim != 2 or K.shape[0] != K.shape[1]:
-            raise ValueError(f"K has the shape {K.shape}: give a square kernel matrix")
+            raise ValueError(f"K has shape {K.shape}: give a square kernel matrix")
         self.K, self.n = np.ascontiguousarray(K), len(K)
         self.largest = float(np.diagonal(K).max())
 
@@ -63,7 +63,7 @@ class LowRankProducts:
         self.G, self.n = G, len(G)
         self.largest = float(np.einsum("ij,ij->i", G, G).max())
         self._columns = np.ascontiguousarray(G.T)
-        self._tasks = blocks(self.n, ROWS_A_TASK)
+        self._tasks = blocks(self.n, ROWS_PER_TASK)
 
     def times(self, v: FloatArray) -> FloatArray:
         C, v, product = self._columns, v.astype(self.G.dtype), np.zeros(self.n, self.G.dtype)
@@ -86,31 +86,31 @@ class SliceProducts:
     r"""Products of :math:`K(x, x') = \Delta - \sum_s |p_s(x) - p_s(x')|`, in O(n S).
 
     Along sorted positions :math:`\sum_j |p_i - p_j| v_j` rises, from one position to the next,
-    by the gap times the sum of v up to there less that beyond; so a product is one walk a slice.
-    A category is a slice for each of its values, positions being half its weight there and zero
-    elsewhere.
+    by the gap times the sum of v up to there less that beyond; so a product is one pass per
+    slice. A category has a slice for each of its values, with positions of half its weight there
+    and zero elsewhere.
 
     Parameters
     ----------
     positions : array of shape (n, S)
-        The positions of the rows in each slice.
+        Positions of the rows in each slice.
     constant : float
-        The constant :math:`\Delta`, large enough for K to be positive semidefinite.
+        Constant :math:`\Delta`, large enough for K to be positive semidefinite.
 
     Notes
     -----
-    Sorting takes O(S n log n) once; 12 bytes are held for each position.
+    Sorting takes O(S n log n) once; each position needs 12 bytes.
     """
 
     def __init__(self, positions: FloatArray, constant: float) -> None:
         self.n, n_slices = positions.shape
         self.largest = float(constant)
         self._order = np.empty((n_slices, self.n), dtype=np.int32)
-        self._gaps = np.zeros((n_slices, self.n))  # to the next position; the last has none
+        self._gaps = np.zeros((n_slices, self.n))  # distances to the next position; 0 for the last
         for s in range(n_slices):
             self._order[s] = np.argsort(positions[:, s], kind="stable")
             self._gaps[s, :-1] = np.diff(positions[self._order[s], s])
-        self._tasks = blocks(n_slices, SLICES_A_TASK)
+        self._tasks = blocks(n_slices, SLICES_PER_TASK)
 
     def times(self, v: FloatArray) -> FloatArray:
         v = np.ascontiguousarray(v, dtype=np.float64)
@@ -127,7 +127,7 @@ class SliceProducts:
 
 
 def _run(work: Callable[[slice], Result], tasks: list[slice], n_entries: int) -> list[Result]:
-    """Return the results of tasks, in threads if there is enough to do."""
+    """Return the results of tasks, with threads if there are enough entries."""
     return run(work, tasks) if n_entries >= ENTRIES_WORTH_THREADS else [*map(work, tasks)]
 
 
@@ -158,7 +158,7 @@ def _add_symmetric_product(K: FloatArray, v: FloatArray, out: FloatArray) -> Non
 def _add_triangle(
     K: FloatArray, v: FloatArray, left: int, top: int, bottom: int, out: FloatArray
 ) -> None:
-    """Add what the entries of some rows give, from a column up to the diagonal."""
+    """Add the products of the entries of some rows, from a column up to the diagonal."""
     for i in range(top, bottom):
         for j in range(left, i):
             out[i] += K[i, j] * v[j]

@@ -1,26 +1,26 @@
 r"""The entropy projection of a distribution on a halfspace: one rate, found by Newton's method.
 
 Of all distributions with :math:`\sum_i a_i u_i \le 0` the nearest to :math:`\alpha` by relative
-entropy has weights proportional to :math:`\alpha_i e^{-\eta u_i}`. Distributions come as
-logarithms, so that weights may be hundreds of orders of magnitude apart.
+entropy has weights proportional to :math:`\alpha_i e^{-\eta u_i}`. Distributions are given by
+logarithms, since weights may differ by hundreds of orders of magnitude.
 """
 
 import numpy as np
 
 from kernsemble._typing import FloatArray
 
-STEEPNESS = 1e-14  # of the largest slope: a descent below is none
-SLOPE_LEFT = 1e-10  # of the slope at zero, that the search for a rate leaves
-MOST_SEARCHES = 200  # Newton and bisection end long before
+STEEPNESS = 1e-14  # smallest negative u, relative to the largest absolute value
+SLOPE_LEFT = 1e-10  # slope at which the search ends, relative to that at zero
+MAX_SEARCHES = 200  # maximum number of steps of Newton and bisection; they end long before
 
 
 def projection_rate(log_alpha: FloatArray, u: FloatArray) -> float:
     r"""Return the η ≥ 0 that minimises :math:`\ln \sum_i \alpha_i e^{-\eta u_i}`.
 
     Its derivative is minus the mean of u under the weights :math:`\alpha_i e^{-\eta u_i}`, which
-    is positive at zero. If no u is negative the function falls for ever, and η is infinite. Else
-    the mean is negative once the least u outweighs all that are positive, so there is a bracket;
-    Newton's steps that leave it are replaced by its middle.
+    is positive at zero. If no u is negative the function always falls, and η is infinite.
+    Otherwise the mean is negative once the smallest u outweighs all positive ones, so there is a
+    bracket; Newton steps that leave it are replaced by its middle.
     """
     size = float(np.abs(u).max())
     u = u / size
@@ -29,7 +29,7 @@ def projection_rate(log_alpha: FloatArray, u: FloatArray) -> float:
         return np.inf
     low, high = 0.0, (np.log(-largest / least) - log_alpha[u == least].max()) / -least
     rate, enough = 0.0, 0.0
-    for search in range(MOST_SEARCHES):
+    for search in range(MAX_SEARCHES):
         tilted = log_alpha - rate * u
         tilted = np.exp(tilted - tilted.max())
         tilted /= tilted.sum()
@@ -51,5 +51,5 @@ def projection_rate(log_alpha: FloatArray, u: FloatArray) -> float:
 
 
 def inner(a: FloatArray, b: FloatArray) -> float:
-    """Return the inner product, without the threads that BLAS would start for it."""
+    """Return the inner product without starting BLAS threads."""
     return float((a * b).sum())

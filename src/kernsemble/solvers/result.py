@@ -1,4 +1,4 @@
-"""What a solver returns: coefficients, with the evidence that they are right."""
+"""The solution of a dual problem, with the evidence of its accuracy."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -10,20 +10,20 @@ from kernsemble._typing import FloatArray
 
 
 class Status(Enum):
-    """How a run ended; the value is what a user is told."""
+    """Reason why a run ended; the value is the message for users."""
 
     CONVERGED = "the optimality conditions hold within tol"
     STOPPED = "stopped early: raise max_iter, loosen tol, scale the features or lower C"
-    INTERRUPTED = "interrupted: fit again with warm_start=True to go on from here"
+    INTERRUPTED = "interrupted: fit again with warm_start=True to continue from here"
     UNBOUNDED = (
-        "within rounding nothing that this kernel holds separates the classes, or keeps all errors "
-        "within epsilon, as C = inf demands: use a finite C or a kernel with more hypotheses"
+        "the classes are not separable with this kernel, or errors exceed epsilon, as C = inf "
+        "does not allow: use a finite C or a kernel with more hypotheses"
     )
 
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    r"""The signed coefficients :math:`\beta` of a dual problem, and what is known of them.
+    r"""The signed coefficients :math:`\beta` of a dual problem, and the evidence for them.
 
     Attributes
     ----------
@@ -36,14 +36,14 @@ class Solution:
     objective : float
         :math:`\tfrac12 \beta^\top K\beta - p^\top\beta + \varepsilon\|\beta\|_1`.
     gap : float
-        How much the primal objective at these coefficients is above the dual one: at least
-        the distance of either to the optimum.
+        Duality gap: the distance between the primal and the dual objective at these
+        coefficients, at least the distance of either to the optimum.
     violation : float
-        How much the best rise gains more than the cheapest fall loses.
+        Largest violation of the optimality (KKT) conditions.
     n_iter : int
-        Pair steps and Newton steps together.
+        Number of steps of pairs and Newton steps.
     status : Status
-        How the run ended.
+        Reason why the run ended.
     """
 
     beta: FloatArray
@@ -57,5 +57,5 @@ class Solution:
 
     @classmethod
     def to_start_from(cls, beta: FloatArray, residual: FloatArray) -> Self:
-        """Return coefficients of which nothing is known but their residual."""
+        """Return coefficients to start from, given with their residual."""
         return cls(beta, 0.0, residual, np.nan, np.inf, np.inf, 0, Status.STOPPED)

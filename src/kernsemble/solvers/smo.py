@@ -1,4 +1,4 @@
-r"""The dual of support vector machines: steps of pairs, and Newton on the free coefficients.
+r"""The dual of support vector machines: sequential minimal optimisation with Newton steps.
 
 In signed coefficients, :math:`\beta_i = y_i\lambda_i` for classification, every problem is
 
@@ -11,32 +11,38 @@ with :math:`p = y` and :math:`\varepsilon = 0` for classes, any target and :math
 gains :math:`r_i \mp \varepsilon` by it, one that can fall loses as much; at the optimum no
 rise gains more than any fall loses, and the difference is the violation. K is read only
 between coefficients that sum to zero, so a constant added to it changes nothing. A row with
-:math:`l_i = u_i = 0` is absent, and its residual tells the decision value there: so are
-held-out rows, and rows of weight zero.
+:math:`l_i = u_i = 0` is absent, and its decision value follows from its residual: held-out rows
+and rows of weight zero are treated so.
 """
 
-from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from kernsemble._typing import BoolArray, FloatArray, IntArray
+from kernsemble.solvers.interrupts import Watch
 from kernsemble.solvers.matrix import Matrix, RowsOnDemand, WholeMatrix, as_matrix
 from kernsemble.solvers.newton import Newton, is_free
 from kernsemble.solvers.optimality import evidence, hulls_meet
 from kernsemble.solvers.pairs import offsets, pair_steps
 from kernsemble.solvers.result import Solution, Status
 
-ENTRIES_A_CALL = 10_000_000  # of the matrix that compiled code reads before it looks up
-CUBES_AN_ENTRY = 150  # a factor of f rows costs as much as reading f³/150 entries, measured
-ENTRIES_BEFORE_NEWTON = 200_000  # at least: what calling it costs, measured
-ROWS_WORTH_SHRINKING = 1_000
-LARGEST_SHARE = 0.7  # of the rows, that are worth a matrix of their own
-CURVATURE_FLOOR = 1e-12  # of the largest squared distance: twin rows have none
-WORKING_ROWS = 2_048  # of a matrix of rows on demand, that are solved for at a time
-STEPS_A_WORKING_ROW = 20  # at most, before the others are looked at again
+CURVATURE_FLOOR = 1e-12  # smallest curvature of a pair, relative to the largest squared distance
 
-Watch = Callable[[int, float], None]
+
+class DualTuning(NamedTuple):
+    """Measured constants of `solve_dual`, which change its speed but not its solution."""
+
+    entries_per_call: int = 10_000_000  # matrix entries read between two calls of `watch`
+    cubes_per_entry: float = 150  # a factor of f rows costs as much as reading f³/150 entries
+    entries_before_newton: int = 200_000  # fixed cost of a Newton step, in matrix entries
+    rows_worth_shrinking: int = 1_000  # smallest problem that is shrunk
+    largest_share: float = 0.7  # largest share of the rows that is copied for shrinking
+    working_rows: int = 2_048  # rows solved for at a time when the matrix is not in memory
+    steps_per_working_row: int = 20  # maximum number of steps before the others are checked again
+
+
+DEFAULT_TUNING = DualTuning()
 
 
 def solve_dual(
@@ -50,41 +56,43 @@ def solve_dual(
     max_iter: int | None = None,
     start: Solution | None = None,
     watch: Watch | None = None,
+    tuning: DualTuning = DEFAULT_TUNING,
 ) -> Solution:
     r"""Minimise :math:`\tfrac12\beta^\top K\beta - p^\top\beta + \varepsilon\|\beta\|_1`.
 
     Parameters
     ----------
     K : array of shape (n, n) or Matrix
-        The kernel matrix, definite or conditionally definite; float32 or float64, whole or
-        by rows on demand.
+        Kernel matrix, definite or conditionally definite; float32 or float64, in memory or
+        with rows on demand.
     p, lower, upper : arrays of shape (n,)
-        The linear term and the bounds, :math:`l_i \le 0 \le u_i`. Infinite bounds are a
+        Linear term (the target) and bounds, :math:`l_i \le 0 \le u_i`. Infinite bounds are a
         hard margin.
     epsilon : float
-        Half the width of the tube of regression, 0 for classification.
+        Half the width of the regression tube, 0 for classification.
     tol : float
-        The violation to stop at.
+        Violation of the optimality conditions to stop at.
     max_iter : int, optional
-        At most so many steps.
+        Maximum number of steps.
     start : Solution, optional
         Coefficients within the bounds, and their residual, to start from.
     watch : callable, optional
-        Called as ``watch(n_iter, violation)`` several times a second; what it raises ends
-        the run. A KeyboardInterrupt ends it with what has been reached.
+        Called as ``watch(n_iter, violation)`` several times per second; an exception ends
+        the run, a KeyboardInterrupt with the solution reached so far.
+    tuning : DualTuning, optional
+        Measured constants that change the speed only.
 
     Returns
     -------
     Solution
-        With sum zero and within the bounds, whatever the status.
+        Coefficients that sum to zero and lie within the bounds, whatever the status.
 
     Notes
     -----
     A step of a pair costs O(n), a Newton step solves the linear system of the f free
     coefficients in :math:`O(f^3)`. Newton steps are worth it where most coefficients are
-    free, at large C; there they replace tens of thousands of steps of pairs. Of a matrix of
-    rows on demand two thousand rows at most that violate optimality most are solved for at a
-    time.
+    free, at large C; there they replace tens of thousands of steps of pairs. With rows on
+    demand, the at most two thousand rows that violate optimality most are solved for at a time.
     """
     matrix = as_matrix(K)
     run = (_PartialRun if isinstance(matrix, RowsOnDemand) else _WholeRun)(
@@ -96,6 +104,7 @@ def solve_dual(
         tol,
         max_iter,
         start,
+        tuning,
     )
     try:
         run.finish(watch)
@@ -104,8 +113,8 @@ def solve_dual(
     return run.solution()
 
 
-class _Run:
-    """A problem and how far its solution has come."""
+class _DualRun:
+    """A dual problem and its current solution."""
 
     def __init__(
         self,
@@ -117,7 +126,9 @@ class _Run:
         tol: float,
         max_iter: int | None,
         start: Solution | None,
+        tuning: DualTuning,
     ) -> None:
+        self.tuning = tuning
         self.matrix, self.p, self.lower, self.upper = matrix, p, lower, upper
         self.epsilon, self.tol, self.max_iter = epsilon, tol, max_iter
         self.is_hard = bool(np.isinf(upper).any() or np.isinf(lower).any())
@@ -127,7 +138,7 @@ class _Run:
         self.status = Status.STOPPED
 
     def has_ended(self) -> bool:
-        """Tell whether there is nothing more to do, and note why."""
+        """Return whether the run has ended, and set its status."""
         if self.violation <= self.tol:
             self.status = Status.CONVERGED
         elif self.is_hard and hulls_meet(self.beta, self.p - self.residual, self.matrix.size):
@@ -138,11 +149,11 @@ class _Run:
 
     @property
     def n_left(self) -> float:
-        """The steps that may still be taken."""
+        """Number of steps left."""
         return np.inf if self.max_iter is None else self.max_iter - self.n_iter
 
     def gains_and_losses(self) -> tuple[FloatArray, FloatArray]:
-        """Return what each coefficient gains by a rise, and loses by a fall, at the margin."""
+        """Return the marginal gain of a rise and loss of a fall of each coefficient."""
         rise, fall = self.offsets()
         return self.residual + rise, self.residual + fall
 
@@ -154,17 +165,18 @@ class _Run:
     def solve_among(
         self, rows: IntArray, tol: float, max_iter: int | None, watch: Watch | None
     ) -> None:
-        """Solve the problem of some rows with the others as they are.
+        """Solve the problem of some rows with the coefficients of the others fixed.
 
-        Their part of the matrix is copied, small enough to stay in a cache.
+        The matrix between these rows is copied, which is small enough to stay in a cache.
         """
         K, before = self.matrix.block(rows), self.beta[rows]
         p = self.residual[rows] + K @ before
         start = Solution.to_start_from(before, self.residual[rows])
         lower, upper = self.lower[rows], self.upper[rows]
         inner = _WholeRun(
-            WholeMatrix(K), p, lower, upper, self.epsilon, tol, max_iter, start, is_part=True
-        )
+            WholeMatrix(K), p, lower, upper, self.epsilon, tol, max_iter, start, self.tuning,
+            is_part=True,
+        )  # fmt: skip
         done = self.n_iter
         try:
             inner.finish(watch and (lambda n_iter, violation: watch(done + n_iter, violation)))
@@ -176,7 +188,7 @@ class _Run:
             self.n_iter += inner.n_iter
 
     def interrupt(self) -> None:
-        """Leave coefficients and residual that belong together, wherever the run was stopped."""
+        """Recompute the residual, which may lag behind the coefficients."""
         self.residual = self.p - self.matrix.times(np.flatnonzero(self.beta), self.beta)
         self.status = Status.INTERRUPTED
 
@@ -202,7 +214,7 @@ class _Run:
         )
 
 
-class _WholeRun(_Run):
+class _WholeRun(_DualRun):
     """A problem whose matrix is in memory: steps of pairs and of Newton."""
 
     matrix: WholeMatrix
@@ -210,13 +222,15 @@ class _WholeRun(_Run):
     def __init__(self, *arguments: Any, is_part: bool = False) -> None:
         super().__init__(*arguments)
         if is_part:
-            self.is_hard = False  # the hulls of a part tell nothing
-        self.may_shrink = len(self.p) >= ROWS_WORTH_SHRINKING and not (self.is_hard or is_part)
+            self.is_hard = False  # the hulls of some rows prove nothing
+        self.may_shrink = (
+            len(self.p) >= self.tuning.rows_worth_shrinking and not self.is_hard and not is_part
+        )
         self.newton = Newton(self.matrix, self.lower, self.upper, self.epsilon)
         self.patience, self.n_since_newton = 1.0, 0
 
     def finish(self, watch: Watch | None) -> None:
-        """Advance to the end, for most of the way among the rows that still matter."""
+        """Advance to the end, mostly among the rows whose coefficients may still change."""
         while self.advance():
             if watch is not None:
                 watch(self.n_iter, self.violation)
@@ -224,7 +238,7 @@ class _WholeRun(_Run):
                 self.shrink(watch)
 
     def advance(self) -> bool:
-        """Take some steps of pairs, and one of Newton if due; tell whether there is more to do."""
+        """Take some steps of pairs, and a Newton step if due; return whether to go on."""
         taken, self.violation = pair_steps(
             self.matrix.K,
             self.matrix.diagonal,
@@ -249,39 +263,40 @@ class _WholeRun(_Run):
         return True
 
     def _n_steps(self) -> int:
-        """Return how many steps to take before looking up."""
+        """Return the number of steps until the next call of `watch`."""
         due = max(self._n_between() - self.n_since_newton, 1)
-        return int(min(due, ENTRIES_A_CALL // len(self.p) + 1, self.n_left))
+        return int(min(due, self.tuning.entries_per_call // len(self.p) + 1, self.n_left))
 
     def _n_between(self) -> float:
-        """Return how many steps of pairs cost as much as one of Newton."""
+        """Return the number of steps of pairs that cost as much as a Newton step."""
         n_free = int(is_free(self.beta, self.lower, self.upper, self.epsilon).sum())
-        n_entries = n_free**3 / CUBES_AN_ENTRY + ENTRIES_BEFORE_NEWTON
+        tuning = self.tuning
+        n_entries = n_free**3 / tuning.cubes_per_entry + tuning.entries_before_newton
         return self.patience * (n_entries // len(self.p) + 1)
 
     def shrink(self, watch: Watch | None) -> None:
-        """Go on with the rows that may still move, if they are few enough to copy their part.
+        """Solve for the rows that may still move, if they are few enough to copy their matrix.
 
-        It pays once the steps have read more of the matrix than that.
+        The copy pays once the steps have read more entries of the matrix than it has.
         """
         rows, n = np.flatnonzero(self._may_move()), len(self.p)
-        if len(rows) <= LARGEST_SHARE * n and len(rows) ** 2 <= self.n_iter * n:
+        if len(rows) <= self.tuning.largest_share * n and len(rows) ** 2 <= self.n_iter * n:
             left = None if self.max_iter is None else self.max_iter - self.n_iter
             self.solve_among(rows, self.tol, left, watch)
 
     def _may_move(self) -> BoolArray:
-        """Tell which rows could still be in a pair: others sit at their bounds for good reasons."""
+        """Return which rows could still be in a pair; the others stay at their bounds."""
         gain, loss = self.gains_and_losses()
         return (gain > loss.min()) | (loss < gain.max())
 
 
-class _PartialRun(_Run):
-    """A problem whose matrix is not in memory: the rows that matter most are solved for at once."""
+class _PartialRun(_DualRun):
+    """A problem whose matrix is not in memory: a working set of rows is solved at a time."""
 
     matrix: RowsOnDemand
 
     def finish(self, watch: Watch | None) -> None:
-        """Solve for one set of rows after another."""
+        """Solve for one working set after another."""
         rows = np.empty(0, dtype=np.intp)
         while True:
             gain, loss = self.gains_and_losses()
@@ -291,12 +306,12 @@ class _PartialRun(_Run):
             if watch is not None:
                 watch(self.n_iter, self.violation)
             rows = self._next(rows, gain, loss)
-            n_steps = int(min(STEPS_A_WORKING_ROW * len(rows), self.n_left))
+            n_steps = int(min(self.tuning.steps_per_working_row * len(rows), self.n_left))
             self.solve_among(rows, max(self.tol, 0.1 * self.violation), n_steps, watch)
 
     def _next(self, rows: IntArray, gain: FloatArray, loss: FloatArray) -> IntArray:
         """Return the rows that violate optimality most, and the free ones of the last set."""
-        n_new = min(WORKING_ROWS, self.matrix.n_kept) // 2
+        n_new = min(self.tuning.working_rows, self.matrix.n_kept) // 2
         n_each = max(n_new // 2, 1)
         rising, falling = np.argsort(-gain)[:n_each], np.argsort(loss)[:n_each]
         rising, falling = rising[gain[rising] > loss.min()], falling[loss[falling] < gain.max()]

@@ -1,7 +1,6 @@
-r"""Least squares on subsets of columns, from the Gram matrix alone, and a memory of subsets.
+r"""Least squares on subsets of columns, from their inner products, and a memory of scores.
 
-Subsets are rows of boolean arrays. What does not depend on the rows of the data any more costs
-O(k³) for a subset of k columns, however many rows there were.
+Subsets are rows of boolean arrays. A subset of k columns costs O(k³), for any number of rows.
 """
 
 from typing import NamedTuple, Self
@@ -11,8 +10,8 @@ import numpy as np
 from kernsemble._jit import jit
 from kernsemble._typing import BoolArray, FloatArray, IntArray
 
-COLLINEAR = 1e-7  # of a column's variance: with less left, a column is a sum of those before it
-PERFECT = 1e-8  # of the variance of y: residuals below may be rounding
+COLLINEAR = 1e-7  # remaining share of a column's variance at which it depends on earlier ones
+PERFECT = 1e-8  # share of the variance of y at which residuals may be rounding
 
 
 class Moments(NamedTuple):
@@ -21,11 +20,11 @@ class Moments(NamedTuple):
     Attributes
     ----------
     gram : array of shape (p + 1, p + 1)
-        The correlations; a column that is constant has zeros.
+        Correlations; those of a constant column are zero.
     n : float
-        How many rows there are, repetitions counted.
+        Number of rows, with repetitions.
     variance : float
-        That of y; one where y is constant, of which there is nothing to explain.
+        Variance of y; one if y is constant.
     """
 
     gram: FloatArray
@@ -33,7 +32,7 @@ class Moments(NamedTuple):
     variance: float
 
     @classmethod
-    def of(cls, X: FloatArray, y: FloatArray, weight: FloatArray) -> Self:
+    def from_rows(cls, X: FloatArray, y: FloatArray, weight: FloatArray) -> Self:
         """Return the moments of weighted rows, in O(n p²)."""
         share = weight / weight.sum()
         columns = np.sqrt(share)[:, np.newaxis] * standardised(np.column_stack([X, y]), weight)
@@ -42,12 +41,12 @@ class Moments(NamedTuple):
 
 
 def standardised(X: FloatArray, weight: FloatArray) -> FloatArray:
-    """Return columns of weighted mean zero and variance one; those that are constant are zero."""
+    """Return columns of weighted mean zero and variance one; constant columns become zero."""
     share = weight / weight.sum()
     largest = np.abs(X).max(axis=0)
     columns = X / np.where(largest > 0.0, largest, 1.0)  # so that no square overflows
     columns -= share @ columns
-    columns -= share @ columns  # what rounding left
+    columns -= share @ columns  # removes rounding errors
     deviation = np.sqrt(share @ columns**2)
     is_constant = deviation <= 1e-14 * np.sqrt(len(X))
     columns[:, is_constant] = 0.0
@@ -59,8 +58,8 @@ def residual_shares(moments: Moments, subsets: BoolArray) -> FloatArray:
 
     .. math:: \min_{a, b} \|y - a - X_S b\|^2 \, / \, \min_a \|y - a\|^2
 
-    A subset of k columns costs O(k³). Columns that are sums of others add nothing. What is
-    rounding (a share of 1e-8) counts as that, so that all perfect fits are alike.
+    A subset of k columns costs O(k³). Columns that depend linearly on others add nothing.
+    Shares are at least 1e-8, so that all perfect fits are equal up to rounding.
     """
     shares = np.empty(len(subsets))
     _residual_shares(moments.gram, subsets, subsets.sum(axis=1).max(initial=0), shares)
@@ -83,24 +82,24 @@ def _residual_shares(
         for i in range(k + 1):
             for j in range(i, k + 1):
                 room[i, j] = gram[chosen[i], chosen[j]]
-        for r in range(k):  # room becomes what earlier columns leave of the later ones
+        for r in range(k):  # removes the part that column r explains of the later ones
             pivot = room[r, r]
             if pivot > COLLINEAR:
                 for i in range(r + 1, k + 1):
                     factor = room[r, i] / pivot
                     left, taken = room[i, i : k + 1], room[r, i : k + 1]
-                    for j in range(len(left)):  # from zero, which compilers do at once
+                    for j in range(len(left)):  # from zero, so that it is vectorised
                         left[j] -= factor * taken[j]
         shares[place] = max(room[k, k], PERFECT)
 
 
-class Memory:
-    """Scores of subsets that were seen before: a hash table on their bits.
+class SubsetMemory:
+    """Scores of the subsets seen so far: a hash table on their bits.
 
     Parameters
     ----------
     n_columns : int
-        How many columns there are to choose from.
+        Number of columns to select from.
     """
 
     def __init__(self, n_columns: int) -> None:
@@ -118,11 +117,11 @@ class Memory:
 
     @property
     def scores(self) -> FloatArray:
-        """The scores kept, in the order in which subsets were first seen; can be written to."""
+        """The stored scores, in the order in which subsets were first seen; writable."""
         return self._scores[: self._n]
 
     def places(self, subsets: BoolArray) -> tuple[IntArray, IntArray]:
-        """Return where the score of each subset is kept, and which of them were new, each once."""
+        """Return the place of each subset's score, and the new subsets, without repetitions."""
         keys = np.zeros((len(subsets), 8 * self._n_words), dtype=np.uint8)
         bits = np.packbits(subsets, axis=1)
         keys[:, : bits.shape[1]] = bits
@@ -144,7 +143,7 @@ class Memory:
 
 
 def _hashes(words: IntArray) -> IntArray:
-    """Return a number for each row of 64-bit words that mixes all their bits (after FNV)."""
+    """Return a hash of each row of 64-bit words (after FNV)."""
     mixed = np.full(len(words), 14695981039346656037, dtype=np.uint64)
     for word in words.T:
         mixed = (mixed ^ word) * np.uint64(1099511628211)  # modulo 2^64
@@ -161,7 +160,7 @@ def _insert(
     n_keys: int,
     places: IntArray,
 ) -> int:
-    """Find each row of words among the keys, or append it; the number of keys is returned."""
+    """Find each row of words among the keys, or append it; return the number of keys."""
     for row in range(len(words)):
         slot = np.int64(hashes[row] % np.uint64(len(slots)))
         while True:

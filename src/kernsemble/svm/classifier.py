@@ -14,7 +14,7 @@ from kernsemble._splits import check_classes, read_splits
 from kernsemble._typing import FloatArray, IntArray
 from kernsemble._validation import read_weights
 from kernsemble.kernels import Kernel
-from kernsemble.preprocessing import Kind
+from kernsemble.preprocessing import ScalingKind
 from kernsemble.solvers.losses import LOSSES
 from kernsemble.svm.backends.base import Candidate, TrainingRows
 from kernsemble.svm.calibration import Calibration, CurveKind, check_calibration
@@ -205,7 +205,7 @@ class InfiniteEnsembleClassifier(EnsembleClassifier):
         self,
         kernel: str | Kernel = "stump",
         C: float | Literal["scale"] = "scale",
-        scaling: Kind | None = "range",
+        scaling: ScalingKind | None = "range",
         multiclass: Multiclass = "one-vs-one",
         decision_function_shape: DecisionShape = "ovr",
         class_weight: dict[Any, float] | Literal["balanced"] | None = None,
@@ -373,7 +373,7 @@ class InfiniteEnsembleClassifierCV(SelectsSettings, EnsembleClassifier):
         cv: Any = 5,
         scoring: Any = None,
         calibration: CurveKind | None = "sigmoid",
-        scaling: Kind | Literal["auto"] | Sequence[Kind | None] | None = "auto",
+        scaling: ScalingKind | Literal["auto"] | Sequence[ScalingKind | None] | None = "auto",
         multiclass: Multiclass = "one-vs-one",
         decision_function_shape: DecisionShape = "ovr",
         class_weight: dict[Any, float] | Literal["balanced"] | None = None,

@@ -21,7 +21,7 @@ from kernsemble._splits import Split
 from kernsemble._typing import FloatArray, IntArray, Rows
 from kernsemble._validation import as_table
 from kernsemble.kernels import Kernel
-from kernsemble.preprocessing import Kind
+from kernsemble.preprocessing import ScalingKind
 from kernsemble.solvers import Status
 from kernsemble.solvers.losses import LOSSES, Loss, Task as LossTask, default_loss, losses_for
 from kernsemble.svm.backends import BACKENDS, cheapest_backend, check_solver
@@ -256,7 +256,7 @@ class SelectsSettings(KernelMachine):
         """Return the kernels to select from; stumps for "auto" if kernels cannot race."""
         return ["stump"] if self._is_automatic else super()._requested_kernels()
 
-    def _requested_scalings(self) -> list[Kind | None] | None:
+    def _requested_scalings(self) -> list[ScalingKind | None] | None:
         """Return the scalings to select from, None for the default."""
         return None if self.scaling == "auto" else as_list("scaling", self.scaling)
 
@@ -325,7 +325,7 @@ class SelectsSettings(KernelMachine):
     ) -> Selection:
         """Search the grid of kernels, scalings and C."""
         kernels = self._requested_kernels()
-        default = list(get_args(Kind)) if self._is_automatic else ["range"]
+        default = list(get_args(ScalingKind)) if self._is_automatic else ["range"]
         scalings = self._requested_scalings() or default
         pairs = list(product(zip(kernels, self._unbound_kernels(), strict=True), scalings))
         n_machines = sum(len(variant.problems) for variant in variants)

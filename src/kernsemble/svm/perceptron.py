@@ -309,7 +309,7 @@ def _features(kernel: Kernel, X: Rows) -> FloatArray | None:
     """Return the explicit features of a kernel, None if it has infinitely many."""
     if isinstance(kernel, Boosted):
         return kernel.features(X)
-    if type(kernel) is Linear and not sparse.issparse(X):
+    if isinstance(kernel, Linear) and not sparse.issparse(X):
         return X
     return None
 

@@ -15,7 +15,7 @@ from kernsemble._splits import read_splits
 from kernsemble._typing import FloatArray, IntArray
 from kernsemble._validation import read_weights
 from kernsemble.kernels import Kernel
-from kernsemble.preprocessing import Kind
+from kernsemble.preprocessing import ScalingKind
 from kernsemble.svm.backends.base import Candidate, TrainingRows
 from kernsemble.svm.estimator import KernelMachine, SelectsSettings
 from kernsemble.svm.model_selection.cross_validation import HeldOutNumbers
@@ -109,7 +109,7 @@ class InfiniteEnsembleRegressor(EnsembleRegressor):
         self,
         kernel: str | Kernel = "stump",
         C: float | Literal["scale"] = "scale",
-        scaling: Kind | None = "range",
+        scaling: ScalingKind | None = "range",
         epsilon: float | Literal["scale"] = "scale",
         tol: float = 1e-3,
         max_iter: int | None = None,
@@ -248,7 +248,7 @@ class InfiniteEnsembleRegressorCV(SelectsSettings, EnsembleRegressor):
         epsilons: Sequence[float] = (0.01, 0.1),
         cv: Any = 5,
         scoring: Any = None,
-        scaling: Kind | Literal["auto"] | Sequence[Kind | None] | None = "auto",
+        scaling: ScalingKind | Literal["auto"] | Sequence[ScalingKind | None] | None = "auto",
         tol: float = 1e-3,
         max_iter: int | None = None,
         cache_size: float | None = None,

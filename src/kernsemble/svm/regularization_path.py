@@ -15,10 +15,14 @@ from kernsemble._progress import CallbackSupportMixin, Task, with_callbacks
 from kernsemble._typing import FloatArray, IntArray, Rows
 from kernsemble._validation import read_weights
 from kernsemble.kernels import Kernel
-from kernsemble.preprocessing import Kind
+from kernsemble.preprocessing import ScalingKind
 from kernsemble.solvers import Status
-from kernsemble.solvers.path import RegularizationPath, check_ends, solve_path
-from kernsemble.solvers.smo import Watch
+from kernsemble.solvers.interrupts import Watch
+from kernsemble.solvers.regularization_path import (
+    RegularizationPath,
+    check_ends,
+    solve_regularization_path,
+)
 from kernsemble.svm.backends.base import Candidate, TrainingRows, solve_each
 from kernsemble.svm.backends.matrix import MatrixWorkspace, expansion_values
 from kernsemble.svm.backends.memory import Budget
@@ -163,7 +167,7 @@ class SVMPath(
         self,
         kernel: str | Kernel = "gaussian",
         C: float | Literal["loo"] = "loo",
-        scaling: Kind | None = "range",
+        scaling: ScalingKind | None = "range",
         multiclass: Multiclass = "one-vs-one",
         decision_function_shape: DecisionShape = "ovr",
         class_weight: dict[Any, float] | Literal["balanced"] | None = None,
@@ -295,7 +299,7 @@ class SVMPath(
 
         def solve(machine: int, watch: Watch) -> RegularizationPath:
             side = self._sides[machine]
-            return solve_path(
+            return solve_regularization_path(
                 _among(K, side),
                 signs[machine][side],
                 smallest_C=self.smallest_C,

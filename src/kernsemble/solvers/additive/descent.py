@@ -3,11 +3,11 @@ r"""Dual coordinate descent with tables, for kinked losses.
 .. math:: \max_\beta\; p^\top\beta - \varepsilon\|\beta\|_1 - \tfrac12\|\Phi^\top\beta\|^2
           \quad\text{s.t.}\quad \textstyle\sum_i \beta_i = 0,\; l_i \le \beta_i \le u_i
 
-One coefficient after the other is set to its best value, in random order. What it needs is the
-decision value of its row, D look-ups; a change is added to the tables, O(levels) numbers in a row.
-The sum is kept at zero by the method of multipliers: :math:`\rho` times its square is added, and
-the bias takes over the pull of it after each pass. Rows that sit at a bound for a good reason
-are left out until the others are settled.
+One coefficient after the other is set to its best value, in random order. That needs the
+decision value of its row, D look-ups; a change is added to the tables, O(levels) contiguous
+numbers. The sum is kept at zero by the method of multipliers: :math:`\rho` times its square is
+added, and the bias absorbs its gradient after each pass. Rows that stay at a bound are left out
+until the others have converged.
 """
 
 import numpy as np
@@ -15,19 +15,20 @@ import numpy as np
 from kernsemble._jit import jit
 from kernsemble._typing import FloatArray, IntArray
 from kernsemble.solvers.additive.result import AdditiveSolution
-from kernsemble.solvers.additive.stages import KinkedRun, Watch, relative
+from kernsemble.solvers.additive.stages import KinkedRun, relative
 from kernsemble.solvers.additive.tables import Tables, inner
+from kernsemble.solvers.interrupts import Watch
 from kernsemble.solvers.losses import Kinked
 from kernsemble.solvers.result import Status
 
-PASSES_A_CHECK = 3
-MOST_PASSES = 45  # before Newton's method takes over
-ROWS_A_CALL = 16_384
-HANDED_WIDTH = 10.0  # times the relative gap and the spread, to go on from with Newton
+PASSES_PER_CHECK = 3
+MAX_PASSES = 45  # maximum number of passes before Newton's method takes over
+ROWS_PER_CALL = 16_384  # rows visited by compiled code between two checks for interrupts
+HANDED_WIDTH = 10.0  # first width of Newton's method, over the relative gap times the spread
 
 
 class Descent:
-    """A kinked problem and how far coordinate descent has come."""
+    """Coordinate descent on a kinked problem in progress."""
 
     def __init__(
         self,
@@ -38,7 +39,9 @@ class Descent:
         start: AdditiveSolution | None,
         watch: Watch | None,
         rng: np.random.Generator,
+        max_passes: int = MAX_PASSES,
     ) -> None:
+        self.max_passes = max_passes
         self.tables, self.loss, self.tol, self.max_iter = tables, loss, tol, max_iter
         self.watch, self.rng, self.status = watch, rng, Status.STOPPED
         self.rows = np.flatnonzero(loss.strengths)
@@ -57,9 +60,10 @@ class Descent:
         self.check()
 
     def finish(self) -> AdditiveSolution:
-        """Take passes until the gap is small enough, or Newton's method is quicker."""
+        """Take passes until the gap is small enough, then hand over to Newton's method."""
         try:
-            while self.status is Status.STOPPED and self.n_iter < min(self.max_iter, MOST_PASSES):
+            n_passes = min(self.max_iter, self.max_passes)
+            while self.status is Status.STOPPED and self.n_iter < n_passes:
                 self.advance()
         except KeyboardInterrupt:
             self.check()
@@ -69,8 +73,8 @@ class Descent:
         return self.hand_over()
 
     def advance(self) -> None:
-        """Take a few passes, each over the rows that may still move, and check."""
-        for _ in range(min(PASSES_A_CHECK, self.max_iter - self.n_iter)):
+        """Take a few passes over the rows that may still move, and check."""
+        for _ in range(min(PASSES_PER_CHECK, self.max_iter - self.n_iter)):
             if self.watch is not None:
                 self.watch(self.n_iter, self.gap)
             self.take_pass()
@@ -81,8 +85,8 @@ class Descent:
         stays = np.empty(len(order), dtype=bool)
         tables, loss = self.tables, self.loss
         largest = 0.0
-        for first in range(0, len(order), ROWS_A_CALL):
-            part = slice(first, first + ROWS_A_CALL)
+        for first in range(0, len(order), ROWS_PER_CALL):
+            part = slice(first, first + ROWS_PER_CALL)
             self.total, violation = _descend(
                 order[part], self.codes_by_row, tables.offsets, tables.n_ordered, tables.root,
                 self.lengths, self.norms, self.rho, loss.p, loss.lower, loss.upper, loss.epsilon,
@@ -94,7 +98,7 @@ class Descent:
         self.n_iter += 1
 
     def check(self) -> None:
-        """Make the coefficients feasible, the tables exact, and measure the gap."""
+        """Make the coefficients feasible, recompute the tables, and measure the gap."""
         self.beta = balanced(self.beta)
         self.z = self.tables.edges_of(self.tables.sums(self.beta))
         self.g, self.total = self.tables.levels_of(self.z), float(self.beta.sum())
@@ -107,10 +111,10 @@ class Descent:
         if self.gap <= self.tol:
             self.bias, self.status = best, Status.CONVERGED
         self.best = best
-        self.active, self.slack = self.rows, np.inf  # all rows have a say again
+        self.active, self.slack = self.rows, np.inf  # all rows take part again
 
     def solution(self) -> AdditiveSolution:
-        """Return where the run stands, and the evidence."""
+        """Return the current solution with its evidence."""
         return AdditiveSolution(
             tables=self.tables.split(self.g),
             bias=self.best,
@@ -129,7 +133,7 @@ class Descent:
         )
 
     def hand_over(self) -> AdditiveSolution:
-        """Go on with Newton's method."""
+        """Continue with Newton's method."""
         left = self.max_iter - self.n_iter
         run = KinkedRun(self.tables, self.loss, self.tol, left, self.solution(), self.watch)
         run.width = min(run.width, HANDED_WIDTH * self.gap * run.spread)
@@ -138,7 +142,7 @@ class Descent:
 
 
 def balanced(beta: FloatArray) -> FloatArray:
-    """Return coefficients that sum to zero, with those of the heavier sign shrunk."""
+    """Return coefficients that sum to zero, by shrinking those of the larger sum."""
     above, below = float(np.maximum(beta, 0.0).sum()), float(-np.minimum(beta, 0.0).sum())
     total = min(above, below)
     shares = (total / above if above > 0.0 else 0.0, total / below if below > 0.0 else 0.0)
@@ -166,9 +170,9 @@ def _descend(  # noqa: PLR0913, PLR0917
     g: FloatArray,
     stays: IntArray,
 ) -> tuple[float, float]:
-    """Set one coefficient after the other to its best; return their sum, and the largest pull.
+    """Set one coefficient after the other to its best; return their sum and the largest change.
 
-    A row that is pushed against its bound by more than `slack` is told not to stay.
+    A row that is pushed against its bound by more than `slack` is marked not to stay.
     """
     largest = 0.0
     for t in range(len(order)):
@@ -198,7 +202,7 @@ def _descend(  # noqa: PLR0913, PLR0917
 def _add_change(
     change: float, code: int, n_ordered: int, root: int, lengths: FloatArray, g: FloatArray
 ) -> None:
-    """Add a change of a coefficient at a level: what its way to the root shares with others."""
+    """Add the effect of a change of a coefficient at a level to a table."""
     length = lengths[code]
     if code >= n_ordered:
         g[code] += change * length

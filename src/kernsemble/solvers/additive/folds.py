@@ -1,12 +1,11 @@
-"""All strengths C and all folds on one set of codes.
+"""Cross-validation on one set of codes: all values of C and all folds.
 
 A fold holds rows out by strengths of zero, so nothing is copied and the decision values of the
-held-out rows come with the others. Along C every problem starts from the solution before it.
+held-out rows are computed with the others. Along C every problem starts from the previous solution.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from threading import Event
 
 import numpy as np
 
@@ -14,10 +13,11 @@ from kernsemble._threads import n_threads, run
 from kernsemble._typing import FloatArray, IntArray
 from kernsemble.solvers.additive.result import AdditiveSolution
 from kernsemble.solvers.additive.solve import Method, solve_additive
-from kernsemble.solvers.additive.stages import Watch
 from kernsemble.solvers.additive.tables import Tables
-from kernsemble.solvers.folds import Fold, StoppedError
+from kernsemble.solvers.folds import Fold
+from kernsemble.solvers.interrupts import StopSignal, Watch
 from kernsemble.solvers.losses import Kinked, Loss
+from kernsemble.solvers.result import Status
 
 
 def solve_additive_path(
@@ -34,12 +34,13 @@ def solve_additive_path(
 ) -> Iterator[AdditiveSolution]:
     """Yield the solutions with C times the strengths of the loss, for increasing `Cs`.
 
-    The first may have a `start`, the others start from the one before.
+    The first one starts from `start`, if given, the others from the previous one. An interrupted
+    solution is the last.
     """
-    before = None
+    previous_C = None
     for C in Cs:
-        if before is not None and start is not None and isinstance(loss, Kinked):
-            start = _stretched(start, loss.times(before), C / before)
+        if previous_C is not None and start is not None and isinstance(loss, Kinked):
+            start = _stretched(start, loss.times(previous_C), C / previous_C)
         start = solve_additive(
             tables,
             loss.times(C),
@@ -50,8 +51,10 @@ def solve_additive_path(
             watch=watch,
             seed=seed,
         )
-        before = C
+        previous_C = C
         yield start
+        if start.status is Status.INTERRUPTED:
+            return
 
 
 def solve_additive_folds(
@@ -67,32 +70,26 @@ def solve_additive_folds(
     on_solved: Callable[[], None] | None = None,
     seed: int = 0,
 ) -> list[Fold]:
-    """Return for each set of held-out rows what the other rows say of them, at every C.
+    """Return for each fold the decision values of its held-out rows at every C.
 
     Parameters
     ----------
     tables, loss, Cs, tol, max_iter, method, seed
         As for `solve_additive_path`.
     held_out : sequence of index arrays
-        The rows that each fold leaves out.
+        The held-out rows of each fold.
     watch : callable, optional
-        Called as ``watch(n_iter, gap)`` by every fold, from its thread; what it raises ends all.
+        Called as ``watch(n_iter, gap)`` by every fold, from its thread; an exception ends all.
     on_solved : callable, optional
         Called without arguments after each C of each fold, from its thread.
 
     Notes
     -----
-    Threads are over folds where there are several, or else within the only one.
+    With several folds each has one thread; a single fold uses all threads.
     """
-    stop = Event()
+    stop = StopSignal(watch=watch)
     over_folds = len(held_out) > 1 and n_threads() > 1
     tables = replace(tables, has_threads=tables.has_threads and not over_folds)
-
-    def look(n_iter: int, gap: float) -> None:
-        if stop.is_set():
-            raise StoppedError
-        if watch is not None:
-            watch(n_iter, gap)
 
     def work(rows: IntArray) -> Fold:
         present = np.ones(tables.n_rows)
@@ -104,16 +101,10 @@ def solve_additive_folds(
             tol=tol,
             max_iter=max_iter,
             method=method,
-            watch=look,
+            watch=stop.watch,
             seed=seed,
         )
-        found = []
-        for each in path:
-            found.append((each.decisions[rows], each.n_iter, each.status))
-            if on_solved is not None:
-                on_solved()
-        decisions, n_iter, statuses = zip(*found, strict=True)
-        return Fold(np.array(decisions), np.array(n_iter), statuses)
+        return Fold.from_solutions(path, lambda each: each.decisions[rows], on_solved)
 
     return run(work, held_out, on_error=stop.set, fewest=2)
 

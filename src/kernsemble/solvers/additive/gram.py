@@ -1,11 +1,11 @@
-r"""The Newton system by its rows: a kernel matrix of those with a curvature, and its factor.
+r"""The Newton system by rows: a Cholesky factor of the kernel matrix of rows with a curvature.
 
-With :math:`u = W(\Phi z + 1 b)` the system says :math:`z = r - \Phi^\top u` and
+With :math:`u = W(\Phi z + 1 b)` the system is :math:`z = r - \Phi^\top u` and
 
 .. math:: (W^{-1} + \Phi\Phi^\top)\, u - 1 b = \Phi r , \qquad 1^\top u = r_b ,
 
 so that k rows with a curvature cost :math:`k^2 D / 2` comparisons and :math:`k^3/3`
-multiplications, however many levels there are.
+multiplications, for any number of levels.
 """
 
 import numpy as np
@@ -15,12 +15,12 @@ from kernsemble._typing import FloatArray, IntArray
 from kernsemble.solvers.additive.hessian import solve_definite
 from kernsemble.solvers.additive.tables import Tables
 
-ROWS_A_TASK = 64
+ROWS_PER_TASK = 64
 COLUMNS_IN_CACHE = 512
 
 
 class RowProducts:
-    r"""The lower half of :math:`\Phi\Phi^\top` of some rows, kept for those among them."""
+    r"""The lower half of :math:`\Phi\Phi^\top` of some rows, cached for subsets of them."""
 
     def __init__(self, tables: Tables) -> None:
         self.tables = tables
@@ -28,7 +28,7 @@ class RowProducts:
         self.matrix: FloatArray = np.empty((0, 0))
 
     def n_new(self, rows: IntArray) -> int:
-        """Return how many rows a matrix has to be computed for, 0 if it is kept."""
+        """Return the number of rows to compute a matrix for, 0 if it is cached."""
         return 0 if np.isin(rows, self.rows, assume_unique=True).all() else len(rows)
 
     def among(self, rows: IntArray) -> FloatArray:
@@ -41,10 +41,10 @@ class RowProducts:
         return self.matrix[np.ix_(places, places)]
 
     def _matrix(self, rows: IntArray) -> FloatArray:
-        """Compute what ways to the root have in common.
+        """Compute the common parts of the paths to the root.
 
-        Ordered levels at a and b, the root at 0, share :math:`(|a| + |b| - |a - b|) / 2`; loose
-        levels all of it or nothing.
+        Ordered levels at a and b, with the root at 0, share :math:`(|a| + |b| - |a - b|) / 2`;
+        loose levels share all or nothing.
         """
         tables, n = self.tables, len(rows)
         codes = tables.codes_of(rows)
@@ -58,10 +58,10 @@ class RowProducts:
         norms, matrix = np.abs(positions).sum(axis=0), np.zeros((n, n))
 
         def work(first: int) -> None:
-            span = slice(first, min(first + ROWS_A_TASK, n))
+            span = slice(first, min(first + ROWS_PER_TASK, n))
             _fill_rows(positions, norms, shares, names, span.start, span.stop, matrix)
 
-        tables.share(work, range(0, n, ROWS_A_TASK), n * n * tables.n_tables)
+        tables.share(work, range(0, n, ROWS_PER_TASK), n * n * tables.n_tables)
         return matrix
 
 
@@ -70,8 +70,8 @@ def solve_by_rows(
 ) -> tuple[FloatArray, float]:
     r"""Return the solution of the Newton system for some rows and their curvatures.
 
-    The arguments are those of `solve_by_factor`, with the numbers of the rows for their codes. What
-    is factored is :math:`I + W^{1/2} \Phi\Phi^\top W^{1/2}`.
+    The arguments are those of `solve_by_factor`, with row numbers instead of codes. The matrix
+    that is factored is :math:`I + W^{1/2} \Phi\Phi^\top W^{1/2}`.
     """
     tables, root = products.tables, np.sqrt(weight)
     codes = tables.codes_of(rows)

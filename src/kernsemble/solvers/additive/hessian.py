@@ -1,11 +1,11 @@
-r"""The Newton system by its matrix: histograms of pairs of codes, and a Cholesky factor.
+r"""The Newton system by levels: a Cholesky factor of the Hessian of all levels.
 
 .. math:: \begin{pmatrix} I + \Phi^\top W \Phi & \Phi^\top W 1 \\
           1^\top W \Phi & 1^\top W 1 \end{pmatrix}
 
 The block of two tables in :math:`\Phi^\top W \Phi` is the two-dimensional histogram of their codes
-weighted by the curvatures W, summed over what lies beyond each edge. N D²/2 additions and
-:math:`M^3/3` multiplications for M levels; each block is in the cache while it is filled.
+weighted by the curvatures W, summed over the levels beyond each edge. It takes N D²/2 additions
+and :math:`M^3/3` multiplications for M levels; each block is in the cache while it is filled.
 """
 
 from contextlib import nullcontext
@@ -18,8 +18,8 @@ from kernsemble._threads import SINGLE_THREADED_BLAS
 from kernsemble._typing import FloatArray, IntArray
 from kernsemble.solvers.additive.tables import Tables, add_beyond
 
-SIZE_WORTH_THREADS = 1_500  # of a matrix
-SMALLEST_PIVOT = 1e-14  # of the diagonal, that rounding is forgiven by
+SIZE_WORTH_THREADS = 1_500  # smallest matrix for which BLAS uses threads
+SMALLEST_PIVOT = 1e-14  # relative increase of the diagonal if rounding makes it indefinite
 
 
 def solve_by_factor(
@@ -30,15 +30,15 @@ def solve_by_factor(
     Parameters
     ----------
     tables : Tables
-        What the rows are described by.
+        Tables of the problem.
     codes : array of shape (D, k)
-        The codes of the rows with a curvature.
+        Codes of the rows with a curvature.
     weight : array of shape (k,)
         Their curvatures.
     right : array of shape (n_levels,)
-        The right side.
+        Right-hand side.
     right_bias : float
-        The right side of the row of the bias.
+        Right-hand side of the row of the bias.
     """
     M = tables.n_levels
     matrix = np.zeros((M + 1, M + 1))
@@ -65,7 +65,7 @@ def solve_by_factor(
 
 
 def solve_definite(matrix: FloatArray, diagonal: FloatArray, right: FloatArray) -> FloatArray:
-    """Solve a system whose lower half and diagonal are given, and that rounding may spoil."""
+    """Solve a definite system given by its lower half and diagonal, despite rounding."""
     slack = 0.0
     with SINGLE_THREADED_BLAS if len(matrix) < SIZE_WORTH_THREADS else nullcontext():
         while True:

@@ -1,4 +1,4 @@
-"""The levels of columns: ordered ones first, then loose ones."""
+"""The levels of a column: ordered levels first, then loose ones."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ import numpy as np
 from kernsemble._typing import FloatArray, IntArray
 from kernsemble._value import Value
 
-MOST_LEVELS = 65_535
+MAX_LEVELS = 65_535
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,17 +18,17 @@ class Levels(Value):
     Attributes
     ----------
     values : array of shape (n_ordered,)
-        The values of the ordered levels, increasing; NaN for the one of categories.
+        Values of the ordered levels, increasing; NaN for the ordered level of categories.
     cuts : array of shape (n_ordered - 1,)
-        A number belongs to the level that has as many cuts below the number as levels below it.
+        Upper ends of all ordered levels but the last.
     n_loose : int
-        The number of levels outside the order: categories, or 1 for missing values.
+        Number of levels outside the order: categories, or 1 for missing values.
     weight : array of shape (n_ordered + n_loose,)
-        The weight of the rows of each level.
+        Weight of the rows of each level.
     distinct : array of shape (n_ordered,)
-        How many distinct values each ordered level holds (in the rows that tell quantiles).
+        Number of distinct values of each ordered level (in the rows used for quantiles).
     middle : int
-        The median of the ordered levels.
+        Median of the ordered levels.
     """
 
     values: FloatArray
@@ -50,12 +50,12 @@ class Levels(Value):
 
     @property
     def holds_categories(self) -> bool:
-        """Whether the column is one of categories."""
+        """Whether the column contains categories."""
         return bool(np.isnan(self.values[0]))
 
     @property
     def is_exact(self) -> bool:
-        """Whether every ordered level stands for one number."""
+        """Whether every ordered level has a single value."""
         return not self.holds_categories and int(self.distinct.max()) == 1
 
     @property
@@ -65,13 +65,13 @@ class Levels(Value):
 
     @property
     def holds_missing(self) -> bool:
-        """Whether a level is that of missing values."""
+        """Whether there is a level of missing values."""
         return self.n_loose == 1 and not self.holds_categories
 
 
 def code_type(levels: Sequence[Levels]) -> type[np.uint8 | np.uint16]:
-    """Return the smallest type that holds the codes of all columns."""
+    """Return the smallest integer type for the codes of all columns."""
     most = max(each.n_levels for each in levels)
-    if most > MOST_LEVELS + 1:
-        raise ValueError(f"a column has {most - 1:,} categories: at most {MOST_LEVELS:,} have room")
+    if most > MAX_LEVELS + 1:
+        raise ValueError(f"a column has {most - 1:,} categories: give at most {MAX_LEVELS:,}")
     return np.uint8 if most <= 256 else np.uint16

@@ -1,13 +1,13 @@
-r"""Looking entries up: which level one has, and what tables of levels are there.
+r"""Encoding of entries as levels, and evaluation of tables at entries.
 
 A table g of a column is piecewise linear between the values of ordered levels and constant beyond
 them, or constant within each level; at an unseen category, or a missing value where the sample
-had none, it is what it is at the `middle` level.
+had none, it has its value at the `middle` level.
 
-What is needed is how many of a column's increasing numbers are below an entry. The range of these
-numbers is cut into equal buckets; a bucket tells how many numbers are below all of it, and a binary
-search without branches goes on among its own, so that evenly spread numbers take a step or two, and
-any others no more than a binary search does.
+Both need the number of a column's increasing numbers below an entry. The range of these numbers is
+divided into equal buckets; each bucket stores the count of numbers below it, and a branch-free
+binary search continues within the bucket, so that evenly spread numbers take one or two steps, and
+any others no more than a binary search.
 """
 
 from collections.abc import Sequence
@@ -20,40 +20,40 @@ from kernsemble._threads import blocks, run
 from kernsemble._typing import BoolArray, FloatArray, IntArray
 from kernsemble.solvers.additive.levels import Levels, code_type
 
-ROWS_A_TASK = 32_768
-ROWS_EVALUATED_A_TASK = 2_048
+ROWS_PER_TASK = 32_768
+ROWS_PER_EVALUATION = 2_048
 ROWS_IN_CACHE = 512
-BUCKETS_A_NUMBER = 4
+BUCKETS_PER_NUMBER = 4
 
 
 def encode(X: FloatArray, levels: Sequence[Levels]) -> IntArray:
     """Return the codes of rows, of shape (D, n), with threads over blocks of rows."""
     codes = np.empty((len(levels), len(X)), dtype=code_type(levels))
-    encoder = Encoder.of(levels)
-    run(lambda rows: encoder.encode(X[rows], codes[:, rows]), blocks(len(X), ROWS_A_TASK))
+    encoder = Encoder.from_levels(levels)
+    run(lambda rows: encoder.encode(X[rows], codes[:, rows]), blocks(len(X), ROWS_PER_TASK))
     return codes
 
 
 def evaluate(X: FloatArray, levels: Sequence[Levels], tables: Sequence[FloatArray]) -> FloatArray:
     r"""Return :math:`\sum_d g_d(x_d)` of rows, interpolated between levels."""
     sums = np.zeros((1, len(X)))
-    Evaluator.of(levels, tables).add_to(sums, X)
+    Evaluator.from_tables(levels, tables).add_to(sums, X)
     return sums[0]
 
 
-class Columns(NamedTuple):
-    """The levels of all columns, end to end."""
+class JoinedLevels(NamedTuple):
+    """The levels of all columns, concatenated."""
 
-    offsets: IntArray  # where those of each column start
+    offsets: IntArray  # first level of each column
     n_ordered: IntArray
-    absent: IntArray  # the level of missing values, or of unknown categories
+    absent: IntArray  # level of missing values, or of unknown categories
     is_category: BoolArray
     is_exact: BoolArray
-    values: FloatArray  # of every level, 0 for loose ones and categories
+    values: FloatArray  # value of every level, 0 for loose ones and categories
 
     @classmethod
-    def of(cls, levels: Sequence[Levels]) -> Self:
-        """Join levels."""
+    def from_levels(cls, levels: Sequence[Levels]) -> Self:
+        """Concatenate the levels of columns."""
         return cls(
             _starts([each.n_levels for each in levels]),
             np.array([each.n_ordered for each in levels]),
@@ -66,27 +66,27 @@ class Columns(NamedTuple):
         )
 
 
-class Search(NamedTuple):
-    """Increasing numbers of all columns, end to end, ready to be searched."""
+class BucketSearch(NamedTuple):
+    """Search index of the increasing numbers of all columns, concatenated."""
 
-    numbers: FloatArray  # those of a column are followed by infinities
-    first: IntArray  # where those of each column start
-    lowest: FloatArray  # of each column, where its first bucket starts
-    density: FloatArray  # buckets a unit of each column
-    below: IntArray  # how many numbers of its column are below each bucket
-    first_bucket: IntArray  # of each column
-    n_steps: IntArray  # of the binary search within a bucket of each column
+    numbers: FloatArray  # followed by infinities in each column
+    first: IntArray  # index of the first number of each column
+    lowest: FloatArray  # start of the first bucket of each column
+    density: FloatArray  # buckets per unit of each column
+    below: IntArray  # count of the column's numbers below each bucket
+    first_bucket: IntArray  # index of the first bucket of each column
+    n_steps: IntArray  # number of steps of the binary search within a bucket
 
     @classmethod
-    def of(cls, columns: Sequence[FloatArray]) -> Self:
-        """Prepare increasing numbers."""
+    def from_columns(cls, columns: Sequence[FloatArray]) -> Self:
+        """Build the index of increasing numbers."""
         lowest, highest = (
             np.array([each[end] if len(each) > 0 else 0.0 for each in columns]) for end in (0, -1)
         )
-        n_buckets = np.array([BUCKETS_A_NUMBER * len(each) + 1 for each in columns])
+        n_buckets = np.array([BUCKETS_PER_NUMBER * len(each) + 1 for each in columns])
         with np.errstate(all="ignore"):
             density = (n_buckets - 1) / (highest - lowest)
-        density[~np.isfinite(density)] = 0.0  # all are in the first bucket
+        density[~np.isfinite(density)] = 0.0  # all in the first bucket
         first_bucket, below = _starts(n_buckets), np.zeros(n_buckets.sum(), dtype=np.int32)
         numbers, n_steps = [], []
         for d, each in enumerate(columns):
@@ -104,24 +104,27 @@ def _starts(sizes: Sequence[int] | IntArray) -> IntArray:
 
 
 class Encoder(NamedTuple):
-    """The levels of entries: a level has as many cuts below its entries as levels."""
+    """Encoder of entries: the level is the number of cuts below the entry."""
 
-    columns: Columns
-    search: Search
+    columns: JoinedLevels
+    search: BucketSearch
 
     @classmethod
-    def of(cls, levels: Sequence[Levels]) -> Self:
-        """Prepare levels."""
-        return cls(Columns.of(levels), Search.of([each.cuts for each in levels]))
+    def from_levels(cls, levels: Sequence[Levels]) -> Self:
+        """Build the encoder of given levels."""
+        return cls(
+            JoinedLevels.from_levels(levels),
+            BucketSearch.from_columns([each.cuts for each in levels]),
+        )
 
     def encode(self, X: FloatArray, codes: IntArray) -> None:
-        """Write the level of every entry."""
+        """Write the code of every entry."""
         _encode(X, self.columns, self.search, codes)
 
     def tally(
         self, X: FloatArray, codes: IntArray, weight: FloatArray
     ) -> tuple[FloatArray, FloatArray, BoolArray]:
-        """Return sum and weight of each level's members, and which columns hold all of them.
+        """Return sum and weight of each level's members, and which columns are exact.
 
         Sums are relative to the value of the level.
         """
@@ -134,51 +137,54 @@ class Encoder(NamedTuple):
 class Evaluator(NamedTuple):
     r"""Sums of tables :math:`\sum_d g_d(x_d)` at any rows, for one machine or several.
 
-    Costs a search an entry, and a look-up an entry and machine.
+    Costs one search per entry, and one look-up per entry and machine.
     """
 
-    columns: Columns
-    search: Search
-    heights: FloatArray  # of every machine at each level
-    slopes: FloatArray  # of every machine from each level to the next
+    columns: JoinedLevels
+    search: BucketSearch
+    heights: FloatArray  # values of every machine at each level
+    slopes: FloatArray  # slopes of every machine from each level to the next
 
     @classmethod
-    def of(
+    def from_tables(
         cls,
         levels: Sequence[Levels],
         tables: Sequence[FloatArray],
         is_stepped: BoolArray | None = None,
     ) -> Self:
-        """Prepare tables of shape (n_levels,) or (n_machines, n_levels), one for each column.
+        """Build the evaluator of tables of shape (n_levels,) or (n_machines, n_levels).
 
-        `is_stepped` tells which are constant within levels; others are straight between them.
+        There is one table per column. Those with `is_stepped` are constant within levels, the
+        others linear between them.
         """
         steps = np.zeros(len(levels), dtype=bool) if is_stepped is None else is_stepped
         heights = np.hstack([np.atleast_2d(table) for table in tables])
-        columns = Columns.of(levels)
+        columns = JoinedLevels.from_levels(levels)
         numbers = [
             each.cuts if has_steps else np.nextafter(each.values[1:], -np.inf)
             for each, has_steps in zip(levels, steps, strict=True)
         ]
-        return cls(columns, Search.of(numbers), heights, _slopes(columns, heights, steps))
+        return cls(
+            columns, BucketSearch.from_columns(numbers), heights, _slopes(columns, heights, steps)
+        )
 
     def add_to(self, sums: FloatArray, X: FloatArray) -> None:
-        """Add the sums of rows to those of machines, (n_machines, n), with threads over rows."""
+        """Add the sums at rows to `sums` of shape (n_machines, n), with threads over rows."""
 
         def work(rows: slice) -> None:
             _add_tables(
                 X[rows], self.columns, self.search, self.heights, self.slopes, sums[:, rows]
             )
 
-        run(work, blocks(len(X), ROWS_EVALUATED_A_TASK))
+        run(work, blocks(len(X), ROWS_PER_EVALUATION))
 
 
-def _slopes(columns: Columns, heights: FloatArray, is_stepped: BoolArray) -> FloatArray:
+def _slopes(columns: JoinedLevels, heights: FloatArray, is_stepped: BoolArray) -> FloatArray:
     """Return the slopes between neighbouring ordered levels, 0 after the last one."""
     slopes = np.zeros_like(heights)
     with np.errstate(all="ignore"):
         slopes[:, :-1] = np.diff(heights) / np.diff(columns.values)
-    slopes[~np.isfinite(slopes)] = 0.0  # levels that no number is between
+    slopes[~np.isfinite(slopes)] = 0.0  # neighbouring levels of equal value
     last = columns.offsets[:-1] + columns.n_ordered - 1
     is_ordered = np.zeros(len(columns.values), dtype=bool)
     for d in np.flatnonzero(~is_stepped):
@@ -188,14 +194,14 @@ def _slopes(columns: Columns, heights: FloatArray, is_stepped: BoolArray) -> Flo
 
 @jit
 def _bucket(x: float, lowest: float, density: float, last: int) -> int:
-    """Return the bucket of a number, the first one of NaN: never less for a greater number."""
-    place = (float(x) - float(lowest)) * float(density)  # infinite in silence, interpreted too
+    """Return the bucket of a number, which is monotone; NaN is in the first."""
+    place = (float(x) - float(lowest)) * float(density)  # overflows to infinity without a warning
     return int(min(place, last)) if place > 0.0 else 0
 
 
 @jit
 def _count_below(numbers: FloatArray, lowest: float, density: float, below: IntArray) -> int:
-    """Write how many numbers are below each bucket, and return the most that share one."""
+    """Write the count of numbers below each bucket; return the largest bucket size."""
     for k in range(len(numbers)):
         below[_bucket(numbers[k], lowest, density, len(below) - 1)] += 1
     total, most = 0, 0
@@ -208,8 +214,8 @@ def _count_below(numbers: FloatArray, lowest: float, density: float, below: IntA
 
 
 @jit
-def _search(search: Search, d: int, n: int, x: FloatArray, place: IntArray) -> None:
-    """Write how many numbers of a column are below each x: all take a step, then the next."""
+def _search(search: BucketSearch, d: int, n: int, x: FloatArray, place: IntArray) -> None:
+    """Write the count of a column's numbers below each x, by steps of all x together."""
     numbers = search.numbers[search.first[d] : search.first[d + 1]]
     below = search.below[search.first_bucket[d] : search.first_bucket[d + 1]]
     lowest, density, last = search.lowest[d], search.density[d], len(below) - 1
@@ -224,7 +230,7 @@ def _search(search: Search, d: int, n: int, x: FloatArray, place: IntArray) -> N
 
 
 @jit
-def _encode(X: FloatArray, columns: Columns, search: Search, codes: IntArray) -> None:
+def _encode(X: FloatArray, columns: JoinedLevels, search: BucketSearch, codes: IntArray) -> None:
     x, place = np.empty(ROWS_IN_CACHE), np.empty(ROWS_IN_CACHE, dtype=np.int32)
     for first in range(0, len(X), ROWS_IN_CACHE):
         n = min(ROWS_IN_CACHE, len(X) - first)
@@ -246,15 +252,15 @@ def _tally(
     X: FloatArray,
     codes: IntArray,
     weight: FloatArray,
-    columns: Columns,
+    columns: JoinedLevels,
     total: FloatArray,
     mass: FloatArray,
     is_right: BoolArray,
 ) -> None:
     """Add the members of each level.
 
-    A column is wrong when an exact level turns out to hold a second value, or a missing value
-    or category has no level.
+    A column is wrong if an exact level contains a second value, or a missing value or category
+    has no level.
     """
     for first in range(0, len(X), ROWS_IN_CACHE):
         for d in range(len(columns.n_ordered)):
@@ -275,8 +281,8 @@ def _tally(
 @jit
 def _add_tables(
     X: FloatArray,
-    columns: Columns,
-    search: Search,
+    columns: JoinedLevels,
+    search: BucketSearch,
     heights: FloatArray,
     slopes: FloatArray,
     sums: FloatArray,
@@ -306,7 +312,7 @@ def _add_tables(
 def _place_categories(
     column: FloatArray, n_categories: int, x: FloatArray, place: IntArray
 ) -> None:
-    """Write the level of each category, 0 for unknown ones, and where all levels are, at 0."""
+    """Write the level of each category, 0 for unknown ones, and zeros for x."""
     for t in range(len(column)):
         place[t] = int(column[t]) + 1 if 0.0 <= column[t] < n_categories else 0
         x[t] = 0.0
@@ -314,7 +320,7 @@ def _place_categories(
 
 @jit
 def _keep_within(column: FloatArray, lowest: float, highest: float, x: FloatArray) -> bool:
-    """Write numbers, those beyond the ends moved there, and tell whether one is missing."""
+    """Write numbers clipped to the ends; return whether one is missing."""
     has_missing = False
     for t in range(len(column)):
         has_missing |= np.isnan(column[t])

@@ -10,17 +10,17 @@ gap is :math:`\tfrac12\|z - \Phi^\top\beta\|^2`, half the squared gradient, what
 import numpy as np
 
 from kernsemble._typing import FloatArray
-from kernsemble.solvers.additive.system import NewtonSystem
+from kernsemble.solvers.additive.newton_system import NewtonSystem
 from kernsemble.solvers.additive.tables import Tables, inner
 from kernsemble.solvers.losses import Smooth, Smoothed
 
-FLATNESS = 0.3  # of the slope along a step, that ends its search
-BALANCE = 1e-11  # of the forces, that their sum may differ from zero by
-MOST_TRIALS = 60
+FLATNESS = 0.3  # slope at which a line search ends, relative to the first
+BALANCE = 1e-11  # largest sum of the forces, relative to the sum of their absolute values
+MAX_TRIALS = 60  # maximum number of trials of a line search
 
 
 class Point:
-    r"""Where Newton's method stands: tables, bias, and what the loss says there.
+    r"""The current point of Newton's method: tables, bias, and the loss with its derivatives.
 
     Attributes
     ----------
@@ -49,13 +49,13 @@ class Point:
 
     @property
     def objective(self) -> float:
-        """What is minimised."""
+        """The objective that is minimised."""
         return 0.5 * inner(self.z, self.z) + self.loss
 
     def settle(self) -> None:
-        """Find the best bias, and the forces there."""
+        """Find the best bias and the forces there."""
         low, high, step = -np.inf, np.inf, 1.0
-        for trial in range(MOST_TRIALS):
+        for trial in range(MAX_TRIALS):
             total = float(self.beta.sum())
             if abs(total) <= BALANCE * float(np.abs(self.beta).sum()):
                 break
@@ -70,14 +70,14 @@ class Point:
         self.force = self.tables.edges_of(self.tables.sums(self.beta))
 
     def step(self, system: NewtonSystem) -> None:
-        """Go along the Newton direction to where the objective is lowest, and settle the bias."""
+        """Minimise the objective along the Newton direction, and settle the bias."""
         gradient = self.z - self.force
         dz, db = system.solve(self.curvature, -gradient, float(self.beta.sum()))
         df = self.tables.at_rows(self.tables.levels_of(dz)) + db
         f, slope, bend = self.f, inner(self.z, dz), inner(dz, dz)
         first = slope - inner(self.beta, df)
         low, high, t, at_low, at_high = 0.0, np.inf, 1.0, first, np.inf
-        for _ in range(MOST_TRIALS):
+        for _ in range(MAX_TRIALS):
             self._move(f + t * df, 0.0)
             here = slope + t * bend - inner(self.beta, df)
             if abs(here) <= FLATNESS * abs(first) or (high < np.inf and high - low <= 1e-12 * high):

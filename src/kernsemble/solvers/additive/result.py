@@ -1,4 +1,4 @@
-"""What the additive solvers return: tables, with the evidence that they are right."""
+"""The solution of an additive problem, with the evidence of its accuracy."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -16,30 +16,30 @@ class AdditiveSolution:
     Attributes
     ----------
     tables : list of arrays
-        The table of each column, zero at its root.
+        Table of each column, zero at its root.
     bias : float
-        The bias b.
+        Bias b.
     decisions : array of shape (n,)
-        :math:`f(x_i)` of all rows, those without weight too.
+        Decision values :math:`f(x_i)` of all rows, also those of weight zero.
     beta : array of shape (n,)
-        The signed coefficients of the dual problem; they sum to zero.
+        Signed coefficients of the dual problem; they sum to zero.
     primal, dual : float
         :math:`\tfrac12\|w\|^2 + \sum_i C_i \ell(y_i, f_i)`, and the value of the dual problem
         at `beta`: the optimum is between them.
     gap : float
-        The difference of the two, as a share of the first.
+        Duality gap: the difference of the two, relative to the first.
     n_iter : int
-        Newton steps, or passes of coordinate descent, or both together.
+        Number of Newton steps and passes of coordinate descent.
     n_products, n_factors : int
-        What the Newton steps took.
+        Number of products and of factorisations in the Newton steps.
     method : str
-        "newton", "descent", or "descent, newton" where the first handed over.
+        "newton", "descent", or "descent, newton" if the first handed over.
     status : Status
-        How the run ended.
+        Reason why the run ended.
     z : array of shape (n_levels,)
-        The tables as scaled rises over edges, to start another run from.
+        Tables as scaled rises over edges, to start another run from.
     strength : float
-        The mean C of the rows that were present.
+        Mean C of the rows that were present.
     """
 
     tables: list[FloatArray]
@@ -59,7 +59,7 @@ class AdditiveSolution:
 
     @classmethod
     def to_start_from(cls, z: FloatArray, bias: float, beta: FloatArray, strength: float) -> Self:
-        """Return tables and coefficients of which nothing is known but where they are."""
+        """Return tables and coefficients to start from."""
         nothing = np.empty(0)
         return cls(
             [], float(bias), nothing, beta, np.inf, -np.inf, np.inf, 0, 0, 0, "", Status.STOPPED,

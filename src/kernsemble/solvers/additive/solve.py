@@ -1,22 +1,23 @@
-"""The additive problem, by the method that suits it."""
+"""The additive problem, solved by the method expected to be fastest."""
 
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
 from kernsemble._arguments import check_choice
-from kernsemble.solvers.additive.descent import Descent
+from kernsemble.solvers.additive.descent import MAX_PASSES, Descent
 from kernsemble.solvers.additive.result import AdditiveSolution
-from kernsemble.solvers.additive.stages import KinkedRun, SmoothRun, Watch
+from kernsemble.solvers.additive.stages import KinkedRun, SmoothRun
 from kernsemble.solvers.additive.tables import Tables
+from kernsemble.solvers.interrupts import Watch
 from kernsemble.solvers.losses import Kinked, Loss, Smooth
 
-PASSES = 10.0  # of descent at small strengths, measured
-PASSES_FOR_STRENGTH = 40.0  # more, for each unit of C |x|^2 / 2
-TIME_OF_A_READ, TIME_OF_A_WRITE = 3.0, 0.1  # of descent: an entry, and a level of its order
-PRODUCTS = 50.0  # of Newton's method, everything it does counted as such
-TIME_OF_A_PRODUCT, TIME_OF_A_LOOSE_LEVEL = 2.5, 30.0  # an entry; there may be many levels
-TIME_OF_A_CALL = 150_000.0  # what is there without any
+PASSES = 10.0  # passes of descent at small strengths, measured
+PASSES_PER_STRENGTH = 40.0  # additional passes for each unit of C |x|^2 / 2
+TIME_PER_READ, TIME_PER_WRITE = 3.0, 0.1  # of descent, per code and per ordered level
+PRODUCTS = 50.0  # cost of Newton's method in products
+TIME_PER_CODE, TIME_PER_LOOSE_LEVEL = 2.5, 30.0  # of a product
+TIME_PER_CALL = 150_000.0  # fixed time of a product
 
 Method: TypeAlias = Literal["auto", "newton", "descent"]
 
@@ -31,65 +32,71 @@ def solve_additive(
     start: AdditiveSolution | None = None,
     watch: Watch | None = None,
     seed: int = 0,
+    max_passes: int = MAX_PASSES,
 ) -> AdditiveSolution:
     r"""Minimise :math:`\tfrac12\|w\|^2 + \sum_i C_i\,\ell(y_i, f_i)`, f the sum of tables and bias.
 
     Parameters
     ----------
     tables : Tables
-        The codes of the rows, and what rises of the tables cost.
+        Codes of the rows, and the norm of the tables.
     loss : Loss
-        The loss of all rows. Rows of strength zero are absent; no strength is infinite.
+        Loss of all rows. Rows of strength zero are absent; no strength may be infinite.
     tol : float
-        The relative duality gap to stop at.
+        Relative duality gap to stop at.
     max_iter : int
-        At most so many Newton steps, or passes of coordinate descent.
+        Maximum number of Newton steps, or passes of coordinate descent.
     method : {"auto", "newton", "descent"}
-        Newton's method on the tables, or dual coordinate descent, which knows kinked losses
-        only and hands over to Newton's method where it crawls; "auto" takes the one that
-        `descent_pays` expects to cost less.
+        Newton's method on the tables, or dual coordinate descent, which supports kinked losses
+        only and hands over to Newton's method after `max_passes`; "auto" uses the one that
+        `descent_pays` expects to be faster.
     start : AdditiveSolution, optional
-        Where to start from: a run that was stopped, or the solution for another C.
+        Solution to start from: that of a stopped run, or for another C.
     watch : callable, optional
-        Called as ``watch(n_iter, gap)`` before every step or pass; what it raises ends the run. A
-        KeyboardInterrupt ends it with what has been reached.
+        Called as ``watch(n_iter, gap)`` before every step or pass; an exception ends the run, a
+        KeyboardInterrupt with the solution reached so far.
     seed : int
-        Of the order in which coordinate descent visits the rows.
+        Random seed for the order in which coordinate descent visits the rows.
+    max_passes : int
+        Maximum number of passes of coordinate descent before Newton's method takes over.
 
     Examples
     --------
     >>> import numpy as np
     >>> from kernsemble.solvers.additive import Tables, solve_additive
+    >>> from kernsemble.solvers.additive.quantise import quantise
     >>> from kernsemble.solvers.losses import Hinge
-    >>> from kernsemble.solvers.quantise import quantise
     >>> X, y = np.array([[0.0], [1.0], [3.0], [4.0]]), np.array([-1.0, -1.0, 1.0, 1.0])
     >>> (levels,), codes = quantise(X)
-    >>> tables = Tables.of(codes, [np.diff(levels.values)], [np.empty(0)], [levels.middle])
+    >>> tables = Tables.from_measures(
+    ...     codes, [np.diff(levels.values)], [np.empty(0)], [levels.middle]
+    ... )
     >>> solution = solve_additive(tables, Hinge.from_targets(y, np.full(4, 10.0)))
     >>> solution.decisions.round(2)
     array([-1., -1.,  1.,  1.])
     """
     check_choice("method", method, get_args(Method))
     if not np.isfinite(loss.strengths).all():
-        raise ValueError("a strength C is not finite: a hard margin needs the exact solver")
+        raise ValueError("a strength C is not finite: use the exact solver for a hard margin")
     if isinstance(loss, Smooth):
         if method == "descent":
             raise ValueError(
-                f'method = "descent" knows no {type(loss).__name__} loss: use "newton" or "auto"'
+                f'method = "descent" does not support the {type(loss).__name__} loss: '
+                'use "newton" or "auto"'
             )
         return SmoothRun(tables, loss, tol, max_iter, start, watch).finish()
     assert isinstance(loss, Kinked)
     if method == "descent" or (method == "auto" and descent_pays(tables, loss)):
         rng = np.random.default_rng(seed)
-        return Descent(tables, loss, tol, max_iter, start, watch, rng).finish()
+        return Descent(tables, loss, tol, max_iter, start, watch, rng, max_passes).finish()
     return KinkedRun(tables, loss, tol, max_iter, start, watch).finish()
 
 
 def descent_pays(tables: Tables, loss: Kinked) -> bool:
-    r"""Tell whether coordinate descent is expected to take less time than Newton's method.
+    r"""Return whether coordinate descent is expected to be faster than Newton's method.
 
     Descent takes more passes the larger :math:`C\|x\|^2`, and a pass writes to all ordered
-    levels, of loose ones to that of the row alone; Newton's method takes a number of products that
+    levels but to only one loose level per row; Newton's method takes a number of products that
     hardly depends on the problem, and each of them only reads the rows. So descent pays for small
     strengths, with small problems of few levels or with loose levels. Times are in nanoseconds,
     measured on one core.
@@ -99,10 +106,10 @@ def descent_pays(tables: Tables, loss: Kinked) -> bool:
     if n == 0:
         return False
     strength = 0.5 * loss.mean_strength * float(tables.squared_norms()[is_present].mean())
-    passes = PASSES + PASSES_FOR_STRENGTH * strength
-    writes = np.maximum(TIME_OF_A_WRITE * tables.n_ordered, TIME_OF_A_READ)
-    descent = passes * n * (TIME_OF_A_READ * D + writes.sum())
+    passes = PASSES + PASSES_PER_STRENGTH * strength
+    writes = np.maximum(TIME_PER_WRITE * tables.n_ordered, TIME_PER_READ)
+    descent = passes * n * (TIME_PER_READ * D + writes.sum())
     n_loose = tables.n_levels - int(tables.n_ordered.sum())
-    product = TIME_OF_A_PRODUCT * n * D + TIME_OF_A_LOOSE_LEVEL * n_loose + TIME_OF_A_CALL
+    product = TIME_PER_CODE * n * D + TIME_PER_LOOSE_LEVEL * n_loose + TIME_PER_CALL
     newton = PRODUCTS * product
     return bool(strength <= 1.0 and descent < newton)

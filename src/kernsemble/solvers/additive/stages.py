@@ -1,40 +1,38 @@
-r"""Newton's method in stages: from a problem that is easy to the one that was asked for.
+r"""Newton's method in stages: from an easy problem to the actual one.
 
-Newton's method takes a few steps where curvatures change slowly. Where they jump and the strengths
-C are large, it crawls from one active set of rows to the next unless it starts near the solution.
-So the squared hinge starts with strengths at which a step is certain and grows from there, and
-kinked losses are rounded over a width that falls. Their coefficients are held back towards those of
-the stage before (the method of multipliers), so that a modest width gives the exact optimum.
+Newton's method takes few steps if curvatures change slowly. If they jump and the strengths C are
+large, it moves slowly from one active set of rows to the next unless it starts near the solution.
+So the squared hinge starts with small strengths, which grow, and kinked losses are smoothed over a
+width that decreases. Their coefficients are regularised towards those of the previous stage (the
+method of multipliers), so that a moderate width gives the exact optimum.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from kernsemble._typing import FloatArray
 from kernsemble.solvers.additive.newton import Point
+from kernsemble.solvers.additive.newton_system import NewtonSystem
 from kernsemble.solvers.additive.result import AdditiveSolution
-from kernsemble.solvers.additive.system import NewtonSystem
 from kernsemble.solvers.additive.tables import Tables, inner
+from kernsemble.solvers.interrupts import Watch
 from kernsemble.solvers.losses import Kinked, Loss, Smooth, Smoothed
 from kernsemble.solvers.result import Status
 
-EASY_STRENGTH = 2.0  # C times the mean squared norm of a row
-GROWTH = 2.0  # of strengths, or fall of widths, between stages
-LOOSE = 1e-2  # the relative gap at which a stage is left for the next
-TIGHTNESS = 0.1  # of the duality gap, that a rounded problem may contribute
-SMALLEST_WIDTH = 1e-8  # of the spread of the targets
-STEPS_A_STAGE = 40  # more: the width fell too fast
-MOST_IDLE_STAGES = 50  # more: the smallest width, where rounding is all that is left
-STARTING_WIDTH = 1.0  # of the spread, from a solution for the same strengths
-
-Watch = Callable[[int, float], None]
+EASY_STRENGTH = 2.0  # C times the mean squared norm of a row in the first stage
+GROWTH = 2.0  # factor of strengths, or of 1/width, between stages
+LOOSE = 1e-2  # relative gap at which a stage ends
+TIGHTNESS = 0.1  # share of the duality gap that a smoothed problem may contribute
+SMALLEST_WIDTH = 1e-8  # smallest width, relative to the spread of the targets
+STEPS_PER_STAGE = 40  # number of steps after which the width is increased again
+MAX_IDLE_STAGES = 50  # stages in a row without a step after which only rounding is left
+STARTING_WIDTH = 1.0  # width from a solution for the same strengths, relative to the spread
 
 
-class Run(ABC):
-    """A problem and how far Newton's method has come."""
+class NewtonRun(ABC):
+    """Newton's method on a problem in progress."""
 
     def __init__(
         self,
@@ -55,7 +53,7 @@ class Run(ABC):
         self.growth = 1.0 if start is None else self.strength / max(start.strength, 1e-300)
 
     def finish(self) -> AdditiveSolution:
-        """Go through the stages, and return what was reached."""
+        """Go through the stages, and return the solution reached."""
         try:
             self.advance()
         except KeyboardInterrupt:
@@ -68,10 +66,10 @@ class Run(ABC):
 
     @abstractmethod
     def solution(self) -> AdditiveSolution:
-        """Return where the run stands, and the evidence."""
+        """Return the current solution with its evidence."""
 
     def took_step(self, point: Point, gap: float) -> bool:
-        """Take a step unless there is none left, and report the relative gap before it."""
+        """Take a step and report the gap before it; return False if no step is left."""
         if self.n_iter >= self.max_iter:
             return False
         if self.watch is not None:
@@ -82,7 +80,7 @@ class Run(ABC):
         return True
 
     def easiness(self, C: FloatArray) -> float:
-        """Return how many times less strength, or more width, makes the problem easy."""
+        """Return the factor of 1/strength, or of width, for an easy problem."""
         norms = self.tables.squared_norms()[C > 0.0]
         norm = float(norms.mean()) if len(norms) > 0 else 0.0
         return max(norm * self.strength / EASY_STRENGTH, 1.0)
@@ -96,7 +94,7 @@ class Run(ABC):
         primal: float,
         dual: float,
     ) -> AdditiveSolution:
-        """Return a solution of what was reached and how."""
+        """Return the solution with the statistics of the run."""
         return AdditiveSolution(
             tables=self.tables.split(self.tables.levels_of(z)),
             bias=bias,
@@ -115,8 +113,8 @@ class Run(ABC):
         )
 
 
-class SmoothRun(Run):
-    """A smooth loss, with strengths that grow if it has corners."""
+class SmoothRun(NewtonRun):
+    """A smooth loss, with growing strengths if it has corners."""
 
     def __init__(self, tables: Tables, loss: Smooth, *arguments: Any) -> None:
         super().__init__(tables, loss, *arguments)
@@ -143,8 +141,8 @@ class SmoothRun(Run):
         return self.summary(point.z, point.bias, point.f, point.beta, point.objective, dual)
 
 
-class KinkedRun(Run):
-    """A kinked loss, with a width that falls."""
+class KinkedRun(NewtonRun):
+    """A kinked loss, smoothed over a decreasing width."""
 
     def __init__(self, tables: Tables, loss: Kinked, *arguments: Any) -> None:
         super().__init__(tables, loss, *arguments)
@@ -163,14 +161,14 @@ class KinkedRun(Run):
 
     def advance(self) -> None:
         n_idle = 0  # stages in a row that took no step
-        while n_idle < MOST_IDLE_STAGES:
+        while n_idle < MAX_IDLE_STAGES:
             point, n_before = self.point(), self.n_iter
             while not self.has_ended(point):
                 if point.gap <= TIGHTNESS * self.gap:
                     self.center = point.beta
                     self.width = max(self.width / GROWTH, SMALLEST_WIDTH * self.spread)
                     break
-                if self.n_iter - n_before >= STEPS_A_STAGE:
+                if self.n_iter - n_before >= STEPS_PER_STAGE:
                     self.width *= GROWTH
                     break
                 if not self.took_step(point, relative(self.primal - self.dual, self.primal)):
@@ -178,15 +176,15 @@ class KinkedRun(Run):
             else:
                 break
             n_idle = n_idle + 1 if self.n_iter == n_before else 0
-        self.status = Status.CONVERGED  # or as near as rounding lets it come
+        self.status = Status.CONVERGED  # or as near as rounding allows
 
     def point(self) -> Point:
-        """Return where the run stands with the width of this stage."""
+        """Return the current point with the width of this stage."""
         smooth = Smoothed(self.loss, self.width, self.center)
         return Point(self.tables, smooth, self.z, self.bias)
 
     def has_ended(self, point: Point) -> bool:
-        """Compare the best value of the primal objective with the best of the dual."""
+        """Return whether the best primal and dual objectives agree within tol."""
         primal = 0.5 * inner(point.z, point.z) + self.loss.value(point.f)
         dual = -self.loss.conjugate(point.beta) - 0.5 * inner(point.force, point.force)
         self.gap = primal - dual

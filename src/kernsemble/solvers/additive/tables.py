@@ -1,7 +1,7 @@
-r"""Sums of tables: :math:`f(x_i) = b + \sum_d g_d[\mathrm{code}_{id}]`, and what they cost.
+r"""Sums of tables: :math:`f(x_i) = b + \sum_d g_d[\mathrm{code}_{id}]`, and their norm.
 
-Every level of a table but the root hangs on one edge, towards the root; ordered levels hang in
-a row on either side of the root, loose levels on the root itself. With the rise
+Every level of a table but the root has one edge, towards the root; ordered levels form a chain
+on either side of the root, loose levels are attached to the root itself. With the rise
 :math:`\Delta g` over the edge to a level,
 
 .. math:: \|w\|^2 = \tfrac12 \sum_{\text{ordered}} (\Delta g)^2 / m
@@ -11,12 +11,13 @@ m the measure of the thresholds between neighbouring levels, v the weight of the
 "x is at this level". This is the norm that belongs to the kernel :math:`-\sum_d |M_d(x_d) -
 M_d(x'_d)|` of stumps, whose shape functions rise by :math:`2 m S`, with S the sum of the
 coefficients beyond (as :math:`\|w\|^2 = 2\sum m S^2`), and to :math:`\sum_d v\,1[x_d = x'_d]`
-of categories. A table is known up to a constant that belongs to the bias: it is zero at the root.
+of categories. A table is determined up to a constant, which is part of the bias: it is zero at
+the root.
 
 Solvers use :math:`z = \Delta g / s` with :math:`s = \sqrt{2m}` or :math:`\sqrt v`, so that
 :math:`\|w\|^2 = \|z\|^2`: the explicit features of a row are the s of the edges between its
-level and the root, :math:`g = \Phi z`, and the identity is the worst-conditioned that the
-Hessian can be. A level that is the root has s = 0, and its z stays 0.
+level and the root, :math:`g = \Phi z`, and the Hessian is at least the identity. The root has
+s = 0, and its z stays 0.
 """
 
 from collections.abc import Callable, Sequence
@@ -31,27 +32,29 @@ from kernsemble._typing import FloatArray, IntArray
 
 Task = TypeVar("Task")
 
-ROWS_A_TASK = 8_192
-TABLES_A_TASK = 5
-ENTRIES_WORTH_THREADS = 1_000_000  # measured
+TABLES_PER_TASK = 5
 
 
 @dataclass(frozen=True, eq=False)
 class Tables:
-    """The tables of an additive problem, described by arrays; one entry a level unless told.
+    """The tables of an additive problem, described by arrays.
 
     Attributes
     ----------
     codes : array of shape (D, n), uint8, uint16 or uint32
-        The level of every row in each table.
+        Level of every row in each table.
     offsets : array of shape (D + 1,)
-        Where the levels of each table start.
+        Index of the first level of each table.
     n_ordered, root : arrays of shape (D,)
-        How many levels are ordered, the first ones, and which of them is the root.
+        Number of ordered levels, which come first, and the index of the root among them.
     scale : array of shape (n_levels,)
-        The s of the edge to each level.
+        Scale s of the edge to each level.
     has_threads : bool
-        Whether work over rows may be shared by threads.
+        Whether threads may be used.
+    rows_per_task : int
+        Number of rows that a thread looks up at a time.
+    entries_worth_threads : int
+        Smallest number of codes for which threads are used; measured.
     """
 
     codes: IntArray
@@ -60,26 +63,28 @@ class Tables:
     root: IntArray
     scale: FloatArray
     has_threads: bool = True
+    rows_per_task: int = 8_192
+    entries_worth_threads: int = 1_000_000
 
     @classmethod
-    def of(
+    def from_measures(
         cls,
         codes: IntArray,
         measures: Sequence[FloatArray],
         weights: Sequence[FloatArray],
         roots: Sequence[int],
     ) -> Self:
-        """Describe tables, with for each one the measures m, the weights v and the root.
+        """Return the tables with the measures m, the weights v and the root of each.
 
         There is one more ordered level than `measures`, and a loose one for each weight.
-        Categories have one ordered level, for what is none of them.
+        Categories have one ordered level, for unknown ones.
         """
         sizes = [len(m) + 1 + len(v) for m, v in zip(measures, weights, strict=True)]
         for d, (size, m, v) in enumerate(zip(sizes, measures, weights, strict=True)):
             if min(m.min(initial=0.0), v.min(initial=0.0)) < 0.0:
                 raise ValueError(f"table {d} has a negative measure: give 0 or more")
             if codes.shape[1] > 0 and codes[d].max() >= size:
-                raise ValueError(f"table {d} has {size} levels, and the code {codes[d].max()}")
+                raise ValueError(f"table {d} has {size} levels, but the code {codes[d].max()}")
         scales = [
             np.concatenate([_edges(np.sqrt(2.0 * m), r), np.sqrt(v)])
             for m, v, r in zip(measures, weights, roots, strict=True)
@@ -108,7 +113,7 @@ class Tables:
         return len(self.scale)
 
     def split(self, g: FloatArray) -> list[FloatArray]:
-        """Return the part of each table."""
+        """Return the values of each table."""
         return np.split(g, self.offsets[1:-1])
 
     def levels_of(self, z: FloatArray) -> FloatArray:
@@ -118,7 +123,7 @@ class Tables:
         return g
 
     def edges_of(self, h: FloatArray) -> FloatArray:
-        r"""Return :math:`\Phi^\top h` of sums of each level, in O(levels)."""
+        r"""Return :math:`\Phi^\top h` of the sums h of each level, in O(levels)."""
         z = h.copy()
         _to_edges(z, self.offsets, self.n_ordered, self.root, self.scale)
         return z
@@ -136,7 +141,7 @@ class Tables:
         def work(rows: slice) -> None:
             _look_up(codes[:, rows], self.offsets, g, out[rows])
 
-        self.share(work, blocks(n, ROWS_A_TASK), codes.size)
+        self.share(work, blocks(n, self.rows_per_task), codes.size)
         return out
 
     def sums(self, values: FloatArray, codes: IntArray | None = None) -> FloatArray:
@@ -145,10 +150,10 @@ class Tables:
         out = np.zeros(self.n_levels)
 
         def work(first: int) -> None:
-            some = slice(first, first + TABLES_A_TASK)
+            some = slice(first, first + TABLES_PER_TASK)
             _add_up(codes[some], self.offsets[some], values, out)
 
-        self.share(work, range(0, self.n_tables, TABLES_A_TASK), codes.size)
+        self.share(work, range(0, self.n_tables, TABLES_PER_TASK), codes.size)
         return out
 
     def codes_of(self, rows: IntArray) -> IntArray:
@@ -156,15 +161,15 @@ class Tables:
         codes = np.empty((self.n_tables, len(rows)), dtype=self.codes.dtype)
 
         def work(first: int) -> None:
-            some = slice(first, first + TABLES_A_TASK)
+            some = slice(first, first + TABLES_PER_TASK)
             _copy_codes(self.codes[some], rows, codes[some])
 
-        self.share(work, range(0, self.n_tables, TABLES_A_TASK), codes.size)
+        self.share(work, range(0, self.n_tables, TABLES_PER_TASK), codes.size)
         return codes
 
     def share(self, work: Callable[[Task], None], tasks: Sequence[Task], n_entries: int) -> None:
-        """Do `work` on all tasks, with threads where so many entries are worth them."""
-        if self.has_threads and n_entries >= ENTRIES_WORTH_THREADS:
+        """Do `work` on all tasks, with threads if there are enough entries."""
+        if self.has_threads and n_entries >= self.entries_worth_threads:
             run(work, tasks)
         else:
             for task in tasks:
@@ -207,7 +212,7 @@ def _to_edges(
 
 @jit
 def add_beyond(block: FloatArray, n_ordered: int, root: int, scale: FloatArray) -> None:
-    """Turn rows of a block, one a level, into s times the sum of those at and beyond a level."""
+    """Replace rows of a block, one per level, by s times the sum at and beyond the level."""
     n = block.shape[1]
     for k in range(n_ordered - 2, root, -1):
         for t in range(n):
@@ -222,7 +227,7 @@ def add_beyond(block: FloatArray, n_ordered: int, root: int, scale: FloatArray) 
 
 @jit
 def _look_up(codes: IntArray, offsets: IntArray, g: FloatArray, out: FloatArray) -> None:
-    for first in range(0, codes.shape[1], 1024):  # what a cache holds
+    for first in range(0, codes.shape[1], 1024):  # rows that fit into the cache
         last = min(first + 1024, codes.shape[1])
         for d in range(codes.shape[0]):
             table = g[offsets[d] : offsets[d + 1]]
@@ -247,7 +252,7 @@ def _copy_codes(codes: IntArray, rows: IntArray, out: IntArray) -> None:
 
 @jit
 def inner(a: FloatArray, b: FloatArray) -> float:
-    """Return the inner product of long arrays, which is too little work for BLAS's threads."""
+    """Return the inner product without starting BLAS threads."""
     total = 0.0
     for i in range(len(a)):
         total += a[i] * b[i]

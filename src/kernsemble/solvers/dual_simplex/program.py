@@ -1,4 +1,4 @@
-"""A dense linear program that lives on while rows are added and bounds change."""
+"""A dense linear program that keeps its basis while rows are added and bounds change."""
 
 import numpy as np
 
@@ -6,10 +6,10 @@ from kernsemble._typing import Array, FloatArray, IntArray
 from kernsemble.solvers.dual_simplex.steps import SOLVED, STALLED, solve
 from kernsemble.solvers.dual_simplex.tableau import UNKNOWN, Tableau
 
-FIRST_ROOM = 64  # rows; it is doubled when it is full
-PATIENCE = 20  # steps without length, after which ties are broken
+FIRST_ROOM = 64  # first capacity in rows, which doubles when it is full
+PATIENCE = 20  # consecutive steps of length zero after which ties are broken
 NO_END = 10**9
-LEAST_DISTANCE = 1e-8  # of reduced costs from zero when they are
+LEAST_DISTANCE = 1e-8  # smallest reduced cost after ties are broken
 
 
 class DualSimplex:
@@ -18,45 +18,46 @@ class DualSimplex:
     .. math:: \max_x\; c^\top x \quad\text{s.t.}\quad a_t^\top x \le b_t ,\; l \le x \le u
 
     A basis is dual feasible if the multipliers of the rows are not negative and the other
-    variables are at the bounds that the signs of their reduced costs ask for. New rows, whose
-    slacks are basic, and other bounds leave it so.
+    variables are at the bounds given by the signs of their reduced costs. It stays dual feasible
+    when rows are added, whose slacks are basic, and when bounds change.
 
     Parameters
     ----------
     cost : array of shape (n_columns,)
         c.
     lower : array of shape (n_columns,)
-        l; minus infinity for columns without bounds, which have to be in the basis from the
-        beginning.
+        l; minus infinity for columns without bounds, which must be in the first basis.
+    patience : int
+        Number of consecutive steps of length zero after which ties are broken.
 
     Attributes
     ----------
     n_steps : int
-        How many steps the last solution took.
+        Number of steps of the last solution.
 
     Notes
     -----
     The variable that leaves the basis is the one with the steepest edge, the one that enters ends
     the longest step over bounds that flip. Only the rows R that hold with equality, k of T, are in
     the matrix that is inverted, and a step on N columns costs :math:`O(k^2 + k T + k N)`,
-    without allocation. The inverse is made anew, in :math:`O(k^3)`, after 200 steps or when a pivot
-    or a residual shows that it is inexact. Two bytes are kept for an entry of A and eight for one
-    of the inverse.
+    without allocation. The inverse is recomputed, in :math:`O(k^3)`, after 200 steps or when a
+    pivot or a residual shows that it is inexact. An entry of A takes two bytes, one of the inverse
+    eight.
     """
 
-    def __init__(self, cost: FloatArray, lower: FloatArray) -> None:
-        self._tableau = Tableau.of(cost, lower)
+    def __init__(self, cost: FloatArray, lower: FloatArray, patience: int = PATIENCE) -> None:
+        self._tableau = Tableau.without_rows(cost, lower)
         self._rng = np.random.default_rng(0)
-        self.n_steps = 0
+        self._patience, self.n_steps = patience, 0
 
     @property
     def n_rows(self) -> int:
-        """How many rows there are."""
+        """Number of rows."""
         return int(self._tableau.sizes[0])
 
     @property
     def n_equations(self) -> int:
-        """How many rows hold with equality in the basis: the size k of the matrix inverted."""
+        """Number k of rows that hold with equality: the size of the inverted matrix."""
         return int(self._tableau.sizes[1])
 
     @property
@@ -72,12 +73,12 @@ class DualSimplex:
         return -self._tableau.reduced[n : n + self.n_rows]
 
     def bound(self, upper: FloatArray, right: FloatArray) -> None:
-        """Set the upper bounds of the columns, and the right hand sides of all rows."""
+        """Set the upper bounds of the columns, and the right-hand sides of all rows."""
         self._tableau.upper[: len(upper)] = upper
         self._tableau.right[: self.n_rows] = right
 
     def append(self, rows: Array, right: float, *, as_equations: bool = False) -> None:
-        """Add rows of integers below 128 in size; equations may not be in the first basis."""
+        """Add rows of integers below 128 in size; slacks of equations may not be basic at first."""
         n, first = len(self._tableau.cost), self.n_rows
         end = first + len(rows)
         if end > len(self._tableau.right):
@@ -92,7 +93,7 @@ class DualSimplex:
         tableau.sizes[0] = end
 
     def begin(self, rows: IntArray, columns: IntArray) -> None:
-        """Begin with a dual feasible basis of these columns and the slacks of the other rows."""
+        """Set the first basis, dual feasible: these columns and the slacks of the other rows."""
         tableau, n = self._tableau, len(self._tableau.cost)
         size = tableau.sizes[1] = len(rows)
         tableau.rows[:size], tableau.columns[:size] = rows, columns
@@ -101,13 +102,13 @@ class DualSimplex:
         tableau.edges[:] = UNKNOWN
 
     def solve(self) -> bool:
-        """Go on from the last basis; tell whether the optimum was found, within rounding.
+        """Continue from the last basis; return whether the optimum was found.
 
-        Where ties of reduced costs leave the steps without length, the costs are changed by a
-        little, so that there are none, and restored in the end.
+        Where ties of reduced costs make steps of length zero, the costs are perturbed to break
+        the ties, and restored in the end.
         """
         try:
-            status, self.n_steps = self._go_on(PATIENCE)
+            status, self.n_steps = self._go_on(self._patience)
             if status == STALLED:
                 status = self._go_on_without_ties()
         except np.linalg.LinAlgError:

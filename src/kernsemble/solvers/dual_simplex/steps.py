@@ -1,7 +1,7 @@
 r"""Steps of the dual simplex method on a dense tableau.
 
 Variables are numbered, the N columns first and then the slacks of the rows. A basis has the
-columns B and the slacks of all rows but R. Its inverse is known by that of the kernel
+columns B and the slacks of all rows but R. Its inverse follows from that of the kernel
 :math:`K = A_{RB}`: a basic column has the row :math:`\rho` of :math:`K^{-1}`, the slack of row t
 has :math:`\rho = -A_{tB} K^{-1}` and a one of its own; in the tableau they have the entries
 :math:`\alpha = \rho A_R` (:math:`+ A_t`) of columns and :math:`\rho` of the slacks of R. Whatever
@@ -20,13 +20,13 @@ from kernsemble._jit import jit_sums
 from kernsemble._typing import Array, FloatArray
 from kernsemble.solvers.dual_simplex.tableau import UNKNOWN, Tableau
 
-OUT_OF_BOUNDS = 1e-9  # what is not, within rounding
-TIE = 1e-11  # of reduced costs
+OUT_OF_BOUNDS = 1e-9  # smallest violation of a bound that is not rounding
+TIE = 1e-11  # difference of tied reduced costs
 SMALLEST_PIVOT = 1e-7
-DISAGREEMENT = 1e-7  # of a pivot in its row and in its column, at which the inverse is made anew
-WORST_RESIDUAL = 1e-10  # of the equations of a basis, after a step of refinement
-WORST_SIGN = 1e-7  # what rounding may leave of a reduced cost of the wrong sign
-STEPS_AN_INVERSE = 200  # after which it is made anew
+DISAGREEMENT = 1e-7  # relative difference of a pivot in row and column for a new inverse
+WORST_RESIDUAL = 1e-10  # largest residual of a basis after a step of refinement
+WORST_SIGN = 1e-7  # largest reduced cost of the wrong sign that is rounding
+STEPS_PER_INVERSE = 200  # steps after which the inverse is recomputed
 LEAST_EDGE = 1e-4
 NONE = -1
 SOLVED, STALLED, FAILED = range(3)
@@ -34,7 +34,7 @@ SOLVED, STALLED, FAILED = range(3)
 
 @jit_sums
 def solve(tableau: Tableau, most: int, patience: int) -> tuple[int, int]:
-    """Go on to the optimum, by at most so many steps, of which so many in a row without length."""
+    """Continue to the optimum, in at most `most` steps, `patience` of length zero in a row."""
     is_exact = _refresh(tableau) or _renew(tableau)
     for variable in range(len(tableau.cost) + tableau.sizes[0]):
         if tableau.is_basic[variable] and tableau.edges[variable] == UNKNOWN:
@@ -49,7 +49,7 @@ def solve(tableau: Tableau, most: int, patience: int) -> tuple[int, int]:
         if leaving == NONE and _refresh(tableau):
             is_exact = is_fresh = True
             continue
-        if leaving == NONE or n_since >= STEPS_AN_INVERSE:
+        if leaving == NONE or n_since >= STEPS_PER_INVERSE:
             n_since, is_fresh, is_exact = 0, True, _renew(tableau)
             continue
         edge = _row_of(tableau, leaving)
@@ -59,7 +59,7 @@ def solve(tableau: Tableau, most: int, patience: int) -> tuple[int, int]:
         if entering == NONE or not _column_of(tableau, leaving, entering):
             if n_since == 0:
                 return FAILED, n_steps
-            n_since = STEPS_AN_INVERSE
+            n_since = STEPS_PER_INVERSE
             continue
         has_length = _move_costs(tableau, leaving, entering)
         n_stalled = 0 if has_length else n_stalled + 1
@@ -73,7 +73,7 @@ def solve(tableau: Tableau, most: int, patience: int) -> tuple[int, int]:
 
 @jit_sums
 def _has_signs(tableau: Tableau) -> bool:
-    """Tell whether multipliers have their signs; reduced costs of columns have, by flips."""
+    """Return whether multipliers have the right signs; reduced costs of columns do, by flips."""
     n = len(tableau.cost)
     for t in range(tableau.sizes[0]):
         if tableau.upper[n + t] > 0.0 and tableau.reduced[n + t] > WORST_SIGN:
@@ -83,7 +83,7 @@ def _has_signs(tableau: Tableau) -> bool:
 
 @jit_sums
 def _renew(tableau: Tableau) -> bool:
-    """Invert the kernel and compute all values, in O(k³); tell whether they satisfy the basis."""
+    """Invert the kernel and compute all values, in O(k³); return whether they are accurate."""
     size = tableau.sizes[1]
     kernel = np.empty((size, size))
     for r in range(size):
@@ -95,7 +95,7 @@ def _renew(tableau: Tableau) -> bool:
 
 @jit_sums
 def _refresh(tableau: Tableau) -> bool:
-    """Compute all values, refined by a step; tell whether they satisfy the basis."""
+    """Compute all values with a step of refinement; return whether they are accurate."""
     n, values, A = len(tableau.cost), tableau.values, tableau.A
     n_rows, size = tableau.sizes[0], tableau.sizes[1]
     worst = _refresh_costs(tableau)
@@ -121,7 +121,7 @@ def _refresh(tableau: Tableau) -> bool:
 
 @jit_sums
 def _refresh_costs(tableau: Tableau) -> float:
-    """Compute reduced costs; return how far those of basic columns are from zero."""
+    """Compute reduced costs; return the largest absolute one of a basic column."""
     n, size, reduced = len(tableau.cost), tableau.sizes[1], tableau.reduced
     multipliers = tableau.side[:size]
     multipliers[:], reduced[:n] = 0.0, tableau.cost
@@ -201,8 +201,8 @@ def _row_of(tableau: Tableau, leaving: int) -> float:
 def _entering(tableau: Tableau, distance: float) -> int:
     """Return the variable that ends the longest step; of several, that of the largest entry.
 
-    The slope of the dual objective is the distance of the leaving variable to its bound, less what
-    the flips of bounds on the way bring it back.
+    The slope of the dual objective is the distance of the leaving variable to its bound, reduced
+    by the flips of bounds along the step.
     """
     sign = 1.0 if distance > 0.0 else -1.0
     n_found = 0
@@ -228,7 +228,7 @@ def _entering(tableau: Tableau, distance: float) -> int:
 
 @jit_sums
 def _last_breakpoint(tableau: Tableau, n_found: int, slope: float) -> float:
-    """Return the breakpoint that uses the slope up, in linear time; infinity if there is none."""
+    """Return the breakpoint at which the slope becomes zero, in linear time, or infinity."""
     breakpoints, slopes = tableau.breakpoints, tableau.slopes
     first, end, middle = 0, n_found, np.inf
     while first < end:
@@ -265,7 +265,7 @@ def _swap(tableau: Tableau, a: int, b: int) -> None:
 
 @jit_sums
 def _column_of(tableau: Tableau, leaving: int, entering: int) -> bool:
-    """Write v of the variable that enters; tell whether the pivot is large, and the same there."""
+    """Write v of the entering variable; return whether row and column agree on a large pivot."""
     n, size, v = len(tableau.cost), tableau.sizes[1], tableau.v
     if entering < n:
         for r in range(size):
@@ -288,7 +288,7 @@ def _column_of(tableau: Tableau, leaving: int, entering: int) -> bool:
 
 @jit_sums
 def _move_costs(tableau: Tableau, leaving: int, entering: int) -> bool:
-    """Make the reduced cost of the entering variable zero; tell whether it was not."""
+    """Make the reduced cost of the entering variable zero; return whether it was not."""
     reduced = tableau.reduced
     step = reduced[entering] / tableau.alpha[entering]
     for variable in range(len(tableau.cost) + tableau.sizes[0]):
@@ -300,7 +300,7 @@ def _move_costs(tableau: Tableau, leaving: int, entering: int) -> bool:
 
 @jit_sums
 def _flip(tableau: Tableau) -> None:
-    """Move columns to the bounds that their reduced costs ask for, and the basic variables."""
+    """Move columns to the bounds given by their reduced costs, and update basic variables."""
     n, values = len(tableau.cost), tableau.values
     n_rows, size = tableau.sizes[0], tableau.sizes[1]
     by_rows, has_flipped = tableau.by_rows[:n_rows], False
@@ -328,7 +328,7 @@ def _flip(tableau: Tableau) -> None:
 
 @jit_sums
 def _change_inverse(tableau: Tableau, entering: int) -> None:
-    """Make the change of rank one, and write tau of the inverse before."""
+    """Apply the change of rank one, and write tau of the previous inverse."""
     size = tableau.sizes[1]
     rho, pivot = tableau.rho[:size], tableau.alpha[entering]
     for i in range(size):
@@ -338,7 +338,7 @@ def _change_inverse(tableau: Tableau, entering: int) -> None:
 
 @jit_sums
 def _move_values(tableau: Tableau, leaving: int, entering: int, bound: float, edge: float) -> None:
-    """Move the leaving variable to its bound and all that are basic with it, and their edges."""
+    """Move the leaving variable to its bound; update basic variables and edges."""
     n, n_rows = len(tableau.cost), tableau.sizes[0]
     pivot, values, edges = tableau.alpha[entering], tableau.values, tableau.edges
     length = (values[leaving] - bound) / pivot
@@ -370,7 +370,7 @@ def _add_both(a: FloatArray, by_a: float, b: FloatArray, by_b: float, column: Ar
 
 @jit_sums
 def _exchange(tableau: Tableau, leaving: int, entering: int) -> None:
-    """Exchange the variables; what leaves the kernel without a successor gives way to the last."""
+    """Exchange the variables; the last row or column fills a gap in the kernel."""
     n, size = len(tableau.cost), tableau.sizes[1]
     inverse, places, pivot = tableau.inverse, tableau.places, tableau.alpha[entering]
     adds_row, adds_column = leaving >= n, entering < n

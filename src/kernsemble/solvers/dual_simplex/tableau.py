@@ -6,18 +6,18 @@ import numpy as np
 
 from kernsemble._typing import Array, BoolArray, FloatArray, IntArray
 
-UNKNOWN = -1.0  # an edge
+UNKNOWN = -1.0  # an edge that is not yet computed
 
 
 class Tableau(NamedTuple):
-    r"""A program, a basis, and what follows from it; arrays may have room for more rows.
+    r"""A program, a basis, and the values that follow; arrays may have room for more rows.
 
     Attributes
     ----------
     sizes : int array of shape (2,)
-        How many rows there are, and how many of them are in R.
+        Number of rows, and number of rows in R.
     A, A_transposed : int8 arrays
-        By rows and by columns.
+        Matrix by rows and by columns.
     right, cost : arrays
         b and c.
     lower, upper : arrays
@@ -27,19 +27,19 @@ class Tableau(NamedTuple):
     places : int array
         The places of basic columns in B and of rows in R.
     is_basic, is_upper : boolean arrays
-        Which variables are basic, and which of the others are at their upper bound.
+        Whether variables are basic, and whether the others are at their upper bound.
     inverse : array
         :math:`K^{-1}`.
     values, reduced : arrays
         Values and reduced costs of all variables; of slacks the multipliers, negated.
     edges : array
-        Squared norms of the rows of the inverse of the whole basis; -1 where not yet known.
+        Squared norms of the rows of the inverse of the whole basis; -1 if not yet computed.
     rho, alpha, v, tau, side : arrays
         The row and the column of a step, :math:`K^{-1}\rho`, and a vector over R.
     by_rows, tau_by_rows : arrays
-        What v and tau are for the slacks.
+        v and tau for the slacks.
     breakpoints, slopes, candidates : arrays
-        Where reduced costs change their signs, by how much that lowers the slope, and whose.
+        Step lengths at which reduced costs change sign, decreases of the slope, and variables.
     """
 
     sizes: IntArray
@@ -70,7 +70,7 @@ class Tableau(NamedTuple):
     candidates: IntArray
 
     @classmethod
-    def of(cls, cost: FloatArray, lower: FloatArray) -> Self:
+    def without_rows(cls, cost: FloatArray, lower: FloatArray) -> Self:
         """Return a program without rows."""
         n = len(cost)
         return cls(
@@ -103,7 +103,7 @@ class Tableau(NamedTuple):
         )
 
     def with_room(self, n_rows: int) -> Self:
-        """Return it with room for so many rows."""
+        """Return the tableau with room for `n_rows` rows."""
         n = len(self.cost)
         most = min(n_rows, n)
         shapes: dict[str, tuple[int, ...]] = dict.fromkeys(BY_VARIABLES, (n + n_rows,))

@@ -25,10 +25,10 @@ from kernsemble._threads import run
 from kernsemble._typing import BoolArray, FloatArray, IntArray, Rows
 from kernsemble._value import Value
 from kernsemble.kernels import Kernel
-from kernsemble.preprocessing import FeatureScaling, Kind
+from kernsemble.preprocessing import FeatureScaling, ScalingKind
 from kernsemble.solvers import Fold, Status
+from kernsemble.solvers.interrupts import Watch
 from kernsemble.solvers.losses import Loss
-from kernsemble.solvers.smo import Watch
 from kernsemble.svm.backends.memory import Budget
 from kernsemble.svm.problem import Problem
 
@@ -58,7 +58,7 @@ class Candidate:
     """A kernel, not bound to data, and the scaling of its features."""
 
     kernel: Kernel
-    scaling: Kind | None
+    scaling: ScalingKind | None
 
 
 @dataclass(frozen=True)

@@ -20,9 +20,9 @@ from kernsemble.kernels.radial import Radial
 from kernsemble.preprocessing import FeatureScaling
 from kernsemble.solvers import Fold, Solution, Status, solve_dual, solve_folds
 from kernsemble.solvers.folds import bounds_at
+from kernsemble.solvers.interrupts import Watch
 from kernsemble.solvers.losses import Kinked, Loss
 from kernsemble.solvers.matrix import Matrix, RowsOnDemand, as_matrix
-from kernsemble.solvers.smo import Watch
 from kernsemble.svm.backends.base import (
     Backend,
     Candidate,
@@ -180,7 +180,7 @@ class MatrixWorkspace(Workspace):
         """
         results: dict[int, Result] = {}
         for scaling in dict.fromkeys(each.scaling for each in candidates):
-            common = FeatureScaling.of(self.rows.X, scaling, self.rows.weight)
+            common = FeatureScaling.from_rows(self.rows.X, scaling, self.rows.weight)
             common = common.sparing(self.rows.is_category)
             scaled = common.transform(self.rows.X)
             numbered = [

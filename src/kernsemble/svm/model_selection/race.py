@@ -17,7 +17,7 @@ from kernsemble._progress import Task
 from kernsemble._splits import Split
 from kernsemble._typing import FloatArray, IntArray, Rows
 from kernsemble.kernels import Exponential, Laplacian, Perceptron, Stump
-from kernsemble.preprocessing import FeatureScaling, Kind
+from kernsemble.preprocessing import FeatureScaling, ScalingKind
 from kernsemble.solvers import Status
 from kernsemble.svm.backends.base import Backend, Candidate, PreparedRows
 from kernsemble.svm.model_selection.cross_validation import CrossValidation, Trial
@@ -129,7 +129,8 @@ class Race:
         rounds = plan_rounds(len(candidates), strata, rows.weight, self.validation.splits, rng)
         kinds = dict.fromkeys(candidate.scaling for candidate in candidates)
         scaled = {
-            kind: FeatureScaling.of(rows.X, kind, rows.weight).transform(rows.X) for kind in kinds
+            kind: FeatureScaling.from_rows(rows.X, kind, rows.weight).transform(rows.X)
+            for kind in kinds
         }
         n_trials = len(candidates) + sum(each.n_stay for each in rounds[:-1])
         with task.part("race", n_parts=n_trials * len(self.problems)) as part:
@@ -180,7 +181,7 @@ class Race:
 
 
 def race_candidates(
-    X: Rows, weight: FloatArray, scalings: Sequence[Kind | None] | None = None
+    X: Rows, weight: FloatArray, scalings: Sequence[ScalingKind | None] | None = None
 ) -> list[Candidate]:
     """Return the kernels and scalings that race on weighted rows.
 
@@ -189,7 +190,7 @@ def race_candidates(
     """
     found = []
     for kind in scalings or _distinct_scalings(X, weight):
-        rows = FeatureScaling.of(X, kind, weight).transform(X)
+        rows = FeatureScaling.from_rows(X, kind, weight).transform(X)
         for family in (Laplacian, Exponential):
             rate = family().bind(rows, weight).rate
             assert rate is not None  # bound
@@ -198,9 +199,9 @@ def race_candidates(
     return found
 
 
-def _distinct_scalings(X: Rows, weight: FloatArray) -> tuple[Kind, ...]:
+def _distinct_scalings(X: Rows, weight: FloatArray) -> tuple[ScalingKind, ...]:
     """Return the scalings that differ by more than a factor, as on columns of two values."""
-    stumps = FeatureScaling.of(X, "distinct", weight).stumps
+    stumps = FeatureScaling.from_rows(X, "distinct", weight).stumps
     assert stumps is not None
     n_levels = stumps.feature_measure.max(initial=0.0)
     return ("rank", "range", "distinct") if n_levels > 2.0 else ("range",)

@@ -15,7 +15,7 @@ from kernsemble._progress import CallbackSupportMixin, Task, with_callbacks
 from kernsemble._typing import FloatArray, IntArray, Rows
 from kernsemble._validation import read_weights
 from kernsemble.kernels import Kernel
-from kernsemble.preprocessing import FeatureScaling, Kind
+from kernsemble.preprocessing import FeatureScaling, ScalingKind
 from kernsemble.solvers.multiplicative import UpdateStatus
 from kernsemble.svm.backends.matrix import expansion_values, needs_unscaled_rows
 from kernsemble.svm.backends.memory import Budget
@@ -25,7 +25,6 @@ from kernsemble.svm.partial_training.expansion import Expansion, interpolated, w
 from kernsemble.svm.partial_training.products import CostModel, KernelProducts, kernel_products
 from kernsemble.svm.partial_training.updates import Hypothesis, Trained, Updates
 from kernsemble.svm.problem import merge_equal_rows
-from kernsemble.svm.spread import gaussian_of_spread
 
 ACCEPTED = {"accept_sparse": "csr", "dtype": (np.float64, np.float32)}
 
@@ -55,10 +54,10 @@ class MultiplicativeSVC(
 
     Parameters
     ----------
-    kernel : str or Kernel, default="gaussian"
-        "gaussian" is the paper's, :math:`\exp(-\|x - x'\|^2/\beta)` with :math:`\beta` the mean
-        squared distance of training rows from their mean. Any other definite kernel, or a name,
-        is bound to the training rows; simplified kernels are refused, as there is no bias.
+    kernel : str or Kernel, default="gaussian-spread"
+        Kernel, which must be definite; simplified kernels are refused, as there is no bias. The
+        default is the paper's, :math:`\exp(-\|x - x'\|^2/\beta)` with :math:`\beta` the mean
+        squared distance of training rows from their mean.
     hypothesis : {"ensemble", "last", "first"}, default="ensemble"
         The average of the machines, the last one (ρ-SVM) or the first one (Parzen window).
     rank : int or None, default=None
@@ -160,11 +159,11 @@ class MultiplicativeSVC(
 
     def __init__(
         self,
-        kernel: str | Kernel = "gaussian",
+        kernel: str | Kernel = "gaussian-spread",
         hypothesis: Hypothesis = "ensemble",
         rank: int | None = None,
         tol: float = 0.005,
-        scaling: Kind | None = None,
+        scaling: ScalingKind | None = None,
         multiclass: Multiclass = "one-vs-one",
         decision_function_shape: DecisionShape = "ovr",
         max_iter: int | None = None,
@@ -230,21 +229,16 @@ class MultiplicativeSVC(
     def _products(self, X: Rows, weight: FloatArray) -> KernelProducts:
         """Bind scaling and kernel to weighted rows, and prepare products with the kernel."""
         is_unscaled = isinstance(self.kernel, Kernel) and needs_unscaled_rows(self.kernel)
-        self.scaling_ = FeatureScaling.of(X, None if is_unscaled else self.scaling, weight)
+        self.scaling_ = FeatureScaling.from_rows(X, None if is_unscaled else self.scaling, weight)
         scaled = self.scaling_.transform(X)
-        self.kernel_ = self._unbound_kernel(scaled, weight).bind(scaled, weight)
+        kernel = Columns.from_fitted(self).kernel(self.kernel)
+        kernel = kernel.require_definite("a machine without a bias")
+        self.kernel_ = kernel.bind(scaled, weight)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         n_machines, budget = self.reduction_.n_machines, Budget.from_megabytes(self.cache_size)
         return kernel_products(
             self.kernel_, scaled, weight, self.rank, budget, rng, n_machines, self._costs
         )
-
-    def _unbound_kernel(self, X: Rows, weight: FloatArray) -> Kernel:
-        asked: Any = self.kernel
-        if isinstance(asked, str) and asked.lower() == "gaussian":
-            return gaussian_of_spread(X, weight)
-        kernel = Columns.from_fitted(self).kernel(asked)
-        return kernel.require_definite("a machine without a bias")
 
     def _store(
         self, products: KernelProducts, distinct: IntArray, X: Rows, found: list[Trained]

@@ -9,8 +9,8 @@ import numpy as np
 from kernsemble._progress import Task
 from kernsemble._typing import FloatArray, IntArray
 from kernsemble.solvers.multiplicative import (
-    Machine,
     MultiplicativeSolution,
+    PartialMachine,
     UpdateStatus,
     solve_multiplicative,
 )
@@ -35,7 +35,7 @@ class Trained(NamedTuple):
 
     @classmethod
     def from_solution(
-        cls, solution: MultiplicativeSolution, machine: Machine, signed: FloatArray
+        cls, solution: MultiplicativeSolution, machine: PartialMachine, signed: FloatArray
     ) -> Self:
         """Return one of the machines of a solution."""
         return cls(
@@ -107,7 +107,7 @@ class Updates:
         )
         if solution.status is UpdateStatus.INDEFINITE:
             raise ValueError(f"kernel = {products.kernel}: {solution.status.value}")
-        machine: Machine = getattr(solution, self.hypothesis)
+        machine: PartialMachine = getattr(solution, self.hypothesis)
         signed = np.zeros(len(signs))
         signed[rows] = signs[rows] * machine.alpha
         trained = Trained.from_solution(solution, machine, signed)

@@ -32,9 +32,10 @@ from kernsemble.solvers.additive import (
     solve_additive,
     solve_additive_folds,
 )
+from kernsemble.solvers.additive.levels import Levels
+from kernsemble.solvers.additive.quantise import quantise
+from kernsemble.solvers.interrupts import Watch
 from kernsemble.solvers.losses import Loss
-from kernsemble.solvers.quantise import Levels, quantise
-from kernsemble.solvers.smo import Watch
 from kernsemble.svm.backends.base import (
     Backend,
     Candidate,
@@ -252,7 +253,7 @@ class TablesWorkspace(Workspace):
         return np.where(np.isnan(self.X), medians.astype(self.X.dtype), self.X)
 
     def prepare(self, candidate: Candidate) -> PreparedTables:
-        scaling = FeatureScaling.of(self.filled, candidate.scaling, self.weight)
+        scaling = FeatureScaling.from_rows(self.filled, candidate.scaling, self.weight)
         scaling = scaling.sparing(self.is_category)
         rows = scaling.transform(self.filled)
         kernel = candidate.kernel.bind(rows, self.weight)

@@ -70,7 +70,7 @@ def stack(blocks: Sequence[Block]) -> Tables:
     """Return the tables of all blocks, with codes as wide as the widest."""
     measures, weights = zip(*(block.measures() for block in blocks), strict=True)
     codes = [block.codes for block in blocks]
-    return Tables.of(
+    return Tables.from_measures(
         codes[0] if len(codes) == 1 else np.concatenate(codes),
         list(chain(*measures)),
         list(chain(*weights)),

@@ -24,7 +24,9 @@ from kernsemble.kernels.slice_parts import (
 )
 from kernsemble.kernels.slices import Slices
 from kernsemble.preprocessing import FeatureScaling
-from kernsemble.solvers.quantise import Evaluator, Levels, quantise
+from kernsemble.solvers.additive.levels import Levels
+from kernsemble.solvers.additive.look_up import Evaluator
+from kernsemble.solvers.additive.quantise import quantise
 from kernsemble.svm.backends.memory import Budget
 from kernsemble.svm.backends.tables.blocks import Block, FittedBlock
 
@@ -145,7 +147,7 @@ class ShapeTables(FittedBlock):
 
     @cached_property
     def _evaluator(self) -> Evaluator:
-        return Evaluator.of(self.levels, self.heights, self.views.is_stepped)
+        return Evaluator.from_tables(self.levels, self.heights, self.views.is_stepped)
 
     def add_to(self, values: FloatArray, X: FloatArray) -> None:
         height = max(MAX_VIEW_ENTRIES // len(self.levels), 1)

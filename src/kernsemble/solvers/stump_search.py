@@ -1,8 +1,8 @@
-r"""Decision stumps of least weighted error, and AdaBoost over them, on columns sorted once.
+r"""Threshold search for decision stumps, and AdaBoost on stumps, on columns sorted once.
 
-A stump says one class where :math:`x_d` is at or below a threshold, another above it. Between
-neighbouring values of a column all thresholds are alike, so there is one to try for each step of
-the sorted column: the middle stumps of the papers. The constants are stumps whose classes agree.
+A stump predicts one class where :math:`x_d` is at or below a threshold, another above it. Between
+neighbouring values of a column all thresholds are equivalent, so there is one to try for each step
+of the sorted column: the middle stumps of the papers. Constants are stumps with equal classes.
 """
 
 from typing import NamedTuple
@@ -12,7 +12,7 @@ import numpy as np
 from kernsemble._jit import jit
 from kernsemble._typing import BoolArray, FloatArray, IntArray
 
-ROUNDING = 1e-12  # of the sum of all gains: what is better by less is no better
+ROUNDING = 1e-12  # difference of gains that is rounding, relative to the sum of all gains
 
 
 class SortedColumns(NamedTuple):
@@ -21,7 +21,7 @@ class SortedColumns(NamedTuple):
     Attributes
     ----------
     order : int32 array of shape (D, n)
-        The rows, by the values of each column.
+        Rows in increasing order of each column.
     is_step : boolean array of shape (D, n)
         Whether the next value in this order is larger; the last entry is False.
     """
@@ -30,7 +30,7 @@ class SortedColumns(NamedTuple):
     is_step: BoolArray
 
     @classmethod
-    def of(cls, X: FloatArray) -> "SortedColumns":
+    def from_rows(cls, X: FloatArray) -> "SortedColumns":
         """Sort all columns, in O(D n log n)."""
         order = np.argsort(X, axis=0, kind="stable")
         values = np.take_along_axis(X, order, axis=0)
@@ -39,10 +39,10 @@ class SortedColumns(NamedTuple):
         return cls(np.ascontiguousarray(order.T, dtype=np.int32), is_step)
 
 
-class Stump(NamedTuple):
+class IndexedStump(NamedTuple):
     """A stump: `below` at or below step number `step` of column `feature`, else `above`.
 
-    A constant has step −1, below which there is nothing.
+    A constant has step −1.
     """
 
     feature: int
@@ -52,17 +52,17 @@ class Stump(NamedTuple):
 
 
 class BoostedStumps(NamedTuple):
-    """What rounds of AdaBoost chose.
+    """The stumps selected by rounds of AdaBoost.
 
     Attributes
     ----------
     stumps : array of shape (n_rounds, 4)
-        The fields of a `Stump` for each round.
+        The fields of an `IndexedStump` for each round.
     errors : array of shape (n_rounds,)
-        Their weighted errors, each at its round.
+        Weighted error of each stump in its round.
     has_ended : bool
-        Whether a stump was without error, which is then the last, or no better than chance,
-        which is then left out.
+        Whether a stump without error was found, which is the last, or one no better than chance,
+        which is left out.
     """
 
     stumps: IntArray
@@ -70,13 +70,13 @@ class BoostedStumps(NamedTuple):
     has_ended: bool
 
 
-def best_stump(columns: SortedColumns, gains: FloatArray) -> tuple[Stump, float]:
+def best_stump(columns: SortedColumns, gains: FloatArray) -> tuple[IndexedStump, float]:
     r"""Return the stump with the largest gain, and that gain.
 
     .. math:: \max_h \textstyle\sum_i G_{i, h(x_i)}
 
-    over all middle stumps and constants. With :math:`G_{ik} = U_i [y_i = k]` that is the least
-    weighted error. Costs O(n D K). Of equally good ones constants come first, then the first
+    over all middle stumps and constants. With :math:`G_{ik} = U_i [y_i = k]` that is the smallest
+    weighted error. Costs O(n D K). Ties are resolved in favour of constants, then of the first
     column and its smallest threshold.
 
     Parameters
@@ -84,17 +84,17 @@ def best_stump(columns: SortedColumns, gains: FloatArray) -> tuple[Stump, float]
     columns : SortedColumns
         The rows.
     gains : array of shape (n, K)
-        What it is worth to say each class at each row.
+        Gain of predicting each class at each row.
     """
     stumps, found = best_stumps(columns, gains)
     best = _first_best(found, ROUNDING * float(gains.sum()))
-    return Stump(*stumps[best].tolist()), float(found[best])
+    return IndexedStump(*stumps[best].tolist()), float(found[best])
 
 
 def best_stumps(columns: SortedColumns, gains: FloatArray) -> tuple[IntArray, FloatArray]:
     """Return the best constant and then the best stump of every column, with their gains.
 
-    Stumps are rows of an array, the fields of `Stump`. A column that is constant has none; its
+    Stumps are rows of an array, the fields of `IndexedStump`. A constant column has none; its
     gain is minus infinity.
     """
     gains = np.ascontiguousarray(gains, dtype=np.float64)
@@ -119,12 +119,13 @@ def boost_stumps(
     n_rounds: int,
     learning_rate: float = 1.0,
 ) -> BoostedStumps:
-    r"""Do rounds of discrete AdaBoost (SAMME with more than two classes) on stumps.
+    r"""Run rounds of discrete AdaBoost (SAMME with more than two classes) on stumps.
 
-    In each round the stump of least weighted error :math:`\varepsilon` is taken with weight
+    In each round the stump of smallest weighted error :math:`\varepsilon` is added with weight
     :math:`w = \eta\,(\ln\frac{1 - \varepsilon}{\varepsilon} + \ln(K - 1))`, and the weights of
-    the rows that it has right are multiplied by :math:`e^{-w}` and all normalised. `weight` must
-    sum to 1, and is changed in place. A round costs O(n D K), and O(n D) with two classes.
+    the rows that it predicts correctly are multiplied by :math:`e^{-w}` and all normalised.
+    `weight` must sum to 1, and is changed in place. A round costs O(n D K), and O(n D) with two
+    classes.
     """
     stumps, errors = np.empty((n_rounds, 4), dtype=np.int64), np.empty(n_rounds)
     n_done, has_ended = _boost(
@@ -137,7 +138,7 @@ def boost_stumps(
 def hypothesis_weight(error: float, n_classes: int, learning_rate: float) -> float:
     r"""Return :math:`w = \eta\,(\ln\frac{1 - \varepsilon}{\varepsilon} + \ln(K - 1))`.
 
-    An error of zero counts as the rounding of a sum of weights, :math:`2^{-52}`.
+    An error of zero counts as :math:`2^{-52}`, the rounding of a sum of weights.
     """
     least = max(error, 2.0**-52)
     return learning_rate * (np.log((1.0 - least) / least) + np.log(n_classes - 1.0))
@@ -145,13 +146,13 @@ def hypothesis_weight(error: float, n_classes: int, learning_rate: float) -> flo
 
 @jit
 def is_chance(error: float, n_classes: int) -> bool:
-    """Whether a hypothesis is, within rounding, no better than guessing one of K classes."""
+    """Return whether a hypothesis is no better than guessing one of K classes."""
     return error >= 1.0 - 1.0 / n_classes - ROUNDING
 
 
 @jit
 def reweigh(weight: FloatArray, is_right: BoolArray, hypothesis: float) -> None:
-    """Multiply the weights of rows that a hypothesis has right by exp(−w), and normalise all."""
+    """Multiply the weights of correctly predicted rows by exp(−w), and normalise all."""
     factor, total = np.exp(-hypothesis), 0.0
     for i in range(len(weight)):
         if is_right[i]:
@@ -175,7 +176,7 @@ def _best_of_two(
     edges[0] = abs(total)
     for d in range(order.shape[0]):
         best, step, above = -np.inf, -1, 0
-        edge = total  # of saying 0 below and 1 above the step
+        edge = total  # edge of predicting 0 below and 1 above the step
         for t in range(order.shape[1]):
             edge -= 2.0 * signed[order[d, t]]
             if abs(edge) > best + least and is_step[d, t]:
@@ -223,7 +224,7 @@ def _best_of_many(
 
 @jit
 def _first_best(values: FloatArray, least: float) -> int:
-    """Return the first of the largest, where less than `least` is no difference."""
+    """Return the first of the largest values, where differences below `least` are ties."""
     best = 0
     for place in range(1, len(values)):
         if values[place] > values[best] + least:
@@ -244,7 +245,7 @@ def _boost(
     stumps: IntArray,
     errors: FloatArray,
 ) -> tuple[int, bool]:
-    """Fill in stumps and errors; return how many rounds were done, and whether they have ended."""
+    """Fill in stumps and errors; return the number of rounds, and whether they have ended."""
     n = len(codes)
     is_right, signed = np.empty(n, dtype=np.bool_), np.empty(n)
     gains = np.zeros((n if n_classes > 2 else 0, n_classes))

@@ -1,4 +1,4 @@
-"""A regularization path: what is kept of it, and the machine at any C."""
+"""The stored regularization path, and the machine at any C."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -11,13 +11,13 @@ from kernsemble._typing import FloatArray, IntArray
 from kernsemble._value import Value
 from kernsemble.solvers.result import Status
 
-SAME = 1e-13  # of C: the ends are kept as their reciprocals
+SAME = 1e-13  # rounding of the ends, which are stored as reciprocals
 
 Point: TypeAlias = tuple[float, FloatArray, FloatArray]  # C, alpha and F = K gamma + b_0
 
 
 class Side(IntEnum):
-    r"""Where a row is: :math:`y_i f(x_i)` above, at or below 1, or the row has no weight."""
+    r"""Side of the margin: :math:`y_i f(x_i)` above, at or below 1, or a row of weight zero."""
 
     RIGHT = 0
     ELBOW = 1
@@ -32,23 +32,22 @@ class RegularizationPath(Value):
     With :math:`\lambda = 1/C`, :math:`\alpha_i = \lambda y_i\beta_i \in [0, s_i]` and
     :math:`b_0 = \lambda b`, all of :math:`\alpha` and :math:`b_0` is linear in
     :math:`\lambda` between breakpoints, and only coefficients of rows on the elbow change. So
-    kept are, for every breakpoint, the coefficients on the elbow, and which rows moved.
+    each breakpoint stores the coefficients on the elbow and the rows that moved.
 
     Attributes
     ----------
     Cs : array of shape (n_breakpoints,)
-        Where the path bends, in order; the last is the end asked for if the path was not
-        followed to its own end. Equal ones are rows that move at the same C.
+        Breakpoints in increasing order; the last is `largest_C` if the path was not
+        followed to its own end. Equal values are rows that move at the same C.
     event_breakpoints, event_rows, event_sides : arrays of shape (n_events,)
-        At which breakpoint which row moved to which `Side`; the rows that were there at the
-        first breakpoint are told as moves of the first. A row told twice at a breakpoint is
-        where the later move tells.
+        Breakpoint, row and new `Side` of every move; the sides at the first breakpoint are
+        listed as its moves. If a row moves twice at a breakpoint, the later move counts.
     violations : array of shape (n_breakpoints,)
-        How far :math:`y_i f(x_i)` is at most on the wrong side of 1.
+        Largest distance of :math:`y_i f(x_i)` from the correct side of 1.
     n_restarts : int
-        How often the sets were found again at a fixed C, after ties or loss of accuracy.
+        Number of times the solution was found again at a fixed C, after ties or rounding.
     is_complete : bool
-        Whether there is no breakpoint beyond the last, so that the path goes on for ever.
+        Whether there is no breakpoint beyond the last, so that the path extends to any larger C.
     status : Status
         CONVERGED at an end, STOPPED by `max_breakpoints`, or INTERRUPTED.
     """
@@ -64,22 +63,22 @@ class RegularizationPath(Value):
     _y: FloatArray
     _weight: FloatArray
     _first_sides: IntArray
-    _first_slope: float | None  # of b_0 in lambda, before the first breakpoint
+    _first_slope: float | None  # slope of b_0 in lambda before the first breakpoint
     _b_0: FloatArray
-    _alpha: FloatArray  # of the rows on the elbow, in the order they came, breakpoint by breakpoint
+    _alpha: FloatArray  # coefficients on the elbow, in order of arrival, for each breakpoint
     _alpha_ends: IntArray
     _limit: tuple[FloatArray, float] | None  # alpha and b_0 at lambda = 0
     _errors: FloatArray
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**super().__getstate__(), "status": self.status.name}  # no class in a file
+        return {**super().__getstate__(), "status": self.status.name}  # files store no classes
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__({**state, "status": Status[state["status"]]})
 
     @property
     def ends(self) -> tuple[float, float]:
-        """The least C and the largest between which the machine is known: 0 and inf at most."""
+        """Smallest and largest C of the path; 0 and inf if it is complete."""
         first, last = float(self.Cs[0]), float(self.Cs[-1])
         return (
             first if self._first_slope is None else 0.0,
@@ -89,8 +88,7 @@ class RegularizationPath(Value):
     def at(self, C: float) -> tuple[FloatArray, float]:
         r"""Return the coefficients :math:`\beta` and the bias b at one C, in O(m + n_events).
 
-        Below the first breakpoint of a path that starts at its own beginning, and beyond the
-        last of a complete one, any C is answered; C = inf if the classes are separated.
+        C may be any value between the `ends`; C = inf is possible if the classes are separated.
         """
         if not C > 0.0:
             raise ValueError(f"C = {C!r}: give a positive number")
@@ -124,7 +122,7 @@ class RegularizationPath(Value):
         Parameters
         ----------
         K : array of shape (n_rows, m)
-            The kernel between any rows and those of the training.
+            Kernel matrix between any rows and the training rows.
 
         Notes
         -----
@@ -139,14 +137,14 @@ class RegularizationPath(Value):
         Parameters
         ----------
         K : array of shape (n_rows, m)
-            The kernel between any rows and those of the training.
-        Cs : floats, none below the one before
-            Anywhere between the `ends`.
+            Kernel matrix between any rows and the training rows.
+        Cs : increasing floats
+            Values between the `ends`.
 
         Notes
         -----
-        What a run of `decisions_along` costs, and O(n_rows + m) for every C: values at
-        breakpoints tell those between.
+        Costs as much as `decisions_along`, and O(n_rows + m) for every C, by interpolation
+        between breakpoints.
         """
         for C, _, F in self._points_at(K, Cs):
             yield C * F
@@ -154,9 +152,9 @@ class RegularizationPath(Value):
     def leave_one_out_errors_at(
         self, K: FloatArray, Cs: Iterable[float], counts: FloatArray
     ) -> FloatArray:
-        r"""Return the bound on the leave-one-out error at any C, where rows stand for several.
+        r"""Return the bound on the leave-one-out error at any C, where rows have multiplicities.
 
-        Of the :math:`n_i` equal rows that a row stands for one is left out, and its share of the
+        Of the :math:`n_i` equal rows that a row represents one is left out, and its share of the
         coefficient is :math:`\lambda_i / n_i`; a row of :math:`n_i < 1` is left out whole.
 
         .. math:: \frac{\sum_i s_i\,[\,\lambda_i K_{ii} / \max(n_i, 1) \ge y_i f(x_i)\,]}
@@ -166,10 +164,10 @@ class RegularizationPath(Value):
         ----------
         K : array of shape (m, m)
             The kernel matrix.
-        Cs : floats, none below the one before
-            Anywhere between the `ends`.
+        Cs : increasing floats
+            Values between the `ends`.
         counts : array of shape (m,)
-            How many rows each stands for, :math:`n`.
+            Number :math:`n_i` of equal rows that each row represents.
         """
         scale = np.diagonal(K) / np.maximum(counts, 1.0)
         errors = [
@@ -188,17 +186,13 @@ class RegularizationPath(Value):
         if its bias is held: with D the dual objective to be maximised, D at
         :math:`\lambda - \lambda_i e_i` is at most D at :math:`\lambda^{(i)}`, and D at
         :math:`\lambda^{(i)} + \lambda_i e_i` at most D at :math:`\lambda`; the sum of both is
-        the claim. So a row that is not counted is surely right when left out. A bias that is
-        found anew may exceed the bound, and the bound grows with a constant added to K.
+        the claim. So a row that is not counted is predicted correctly when left out. With a bias
+        fitted again the error may exceed the bound, and a constant added to K raises the bound.
         """
         return self._errors.copy()
 
-    def best_by_leave_one_out(self) -> float:
-        """Return the smallest C of a breakpoint with the least bound on the leave-one-out error."""
-        return float(self.Cs[np.argmin(self._errors)])
-
     def _knots_along(self, K: FloatArray, n: int) -> Iterator[Point]:
-        """Yield the first n breakpoints; one more is the limit, at C = inf."""
+        """Yield the first n breakpoints; the one after the last is the limit at C = inf."""
         by_training_row = np.ascontiguousarray(K.T)
         signed, values = np.zeros(len(self._y)), np.zeros(len(K))
         for place in range(n):
@@ -229,7 +223,7 @@ class RegularizationPath(Value):
                 yield C, alpha, F + share * (there[2] - F)
 
     def _snapped(self, C: float) -> float:
-        """Return C, or the end that it is but for rounding."""
+        """Return C, or the end that it equals up to rounding."""
         return next((float(end) for end in self.Cs[[0, -1]] if abs(C - end) <= SAME * end), C)
 
     def _alpha_at(self, place: int) -> FloatArray:
@@ -246,7 +240,7 @@ class RegularizationPath(Value):
         return int(np.searchsorted(self.event_breakpoints, place, side="right"))
 
     def _knot(self, place: int) -> tuple[FloatArray, float]:
-        """Return alpha and b_0 at a breakpoint, or behind the last in the limit."""
+        """Return alpha and b_0 at a breakpoint, or in the limit for the one after the last."""
         if place == len(self.Cs) and self._limit is not None:
             return self._limit
         return self._alpha_at(place), float(self._b_0[place])
@@ -256,7 +250,7 @@ class RegularizationPath(Value):
         return self._y * self._alpha_at(0) * C, float(b_0 * C)
 
     def _bias_before(self, C: float) -> float:
-        """Return by how much b_0 differs from that of the first breakpoint at a smaller C."""
+        """Return the difference of b_0 at a smaller C from that of the first breakpoint."""
         if self._first_slope is None:
             raise ValueError(f"C = {C!r}: the path starts at {self.Cs[0]:.6g}, lower smallest_C")
         return float(self._first_slope * (1.0 / C - 1.0 / self.Cs[0]))
@@ -265,5 +259,5 @@ class RegularizationPath(Value):
         if self._limit is None:
             raise ValueError(f"C = {C!r}: the path ends at {self.Cs[-1]:.6g}, raise largest_C")
         if np.isinf(C) and self._limit[0].any():
-            raise ValueError("C = inf: nothing separates the classes, give a finite C")
+            raise ValueError("C = inf: the classes are not separable, give a finite C")
         return self._limit

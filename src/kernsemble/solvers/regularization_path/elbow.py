@@ -1,4 +1,4 @@
-r"""The linear system of the rows on the elbow, which gain or lose one row at a time.
+r"""The linear system of the rows on the elbow, updated one row at a time.
 
 The rows whose coefficients are between their bounds satisfy, with the bias,
 
@@ -15,21 +15,21 @@ from kernsemble._jit import jit
 from kernsemble._typing import FloatArray, IntArray
 from kernsemble.solvers.matrix import WholeMatrix
 
-LEAST_PIVOT = 1e-13  # of the diagonal
-FIRST_ROOM = 64
+LEAST_PIVOT = 1e-13  # smallest pivot, relative to the diagonal
+FIRST_ROOM = 64  # first capacity in rows, which doubles when it is full
 
 
 class Elbow:
     r"""Rows that are linearly independent in :math:`K'`, in the order in which they joined.
 
-    To join or to leave costs :math:`O(e^2)` with e rows, and so does to solve.
+    Adding or removing a row, and solving, cost :math:`O(e^2)` with e rows.
     """
 
     def __init__(self, matrix: WholeMatrix, y: FloatArray) -> None:
         self._K, self._y = matrix.K, y
         self._mean = matrix.K.mean(axis=1, dtype=np.float64)
         centred = matrix.diagonal - 2.0 * self._mean + self._mean.mean()
-        self.radius = max(float(centred.max()), 0.0)  # of the rows around their mean, squared
+        self.radius = max(float(centred.max()), 0.0)  # squared radius of the rows around their mean
         if self.radius <= 1e-14 * float(np.abs(matrix.diagonal).max(initial=0.0)):
             self.radius = 0.0
         self._constant = float(self._mean.mean()) + (self.radius or 1.0)
@@ -37,7 +37,7 @@ class Elbow:
         self.clear()
 
     def clear(self) -> None:
-        """Let all rows leave."""
+        """Remove all rows."""
         self._n = 0
         self._rows = np.empty(FIRST_ROOM, dtype=np.intp)
         self._U = np.zeros((FIRST_ROOM, FIRST_ROOM))
@@ -52,7 +52,7 @@ class Elbow:
         return self._rows[: self._n].copy()
 
     def join(self, row: int) -> FloatArray | None:
-        """Let a row join, or return the combination of the others that it is."""
+        """Add a row, or return its coefficients if it is a linear combination of the others."""
         rows = self._rows[: self._n]
         column = self._K[row, rows] - self._mean[rows] - self._mean[row] + self._constant
         _solve_transposed(self._U, self._n, column)
@@ -69,7 +69,7 @@ class Elbow:
         return None
 
     def leave(self, row: int) -> None:
-        """Let a row leave."""
+        """Remove a row."""
         place = int(np.flatnonzero(self._rows[: self._n] == row)[0])
         _remove(self._U, self._Z, self._n, place)
         self._rows[place : self._n - 1] = self._rows[place + 1 : self._n]
@@ -117,7 +117,7 @@ def _solve(U: FloatArray, n: int, x: FloatArray) -> None:
 
 @jit
 def _remove(U: FloatArray, Z: FloatArray, n: int, place: int) -> None:
-    """Take a column out of the factor, and rotate what is then below its diagonal away."""
+    """Remove a column of the factor, and restore its triangular form by rotations."""
     for t in range(n):
         for column in range(max(place, t - 1), n - 1):
             U[t, column] = U[t, column + 1]

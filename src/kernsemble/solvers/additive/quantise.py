@@ -1,10 +1,10 @@
-r"""Columns as levels and codes, so that a function of a feature is a short table.
+r"""Quantisation of columns into levels and codes, so that a function of a feature is a table.
 
 A numeric column becomes at most `max_levels` ordered levels. With no more distinct values than
 that every value is a level and nothing is lost; otherwise levels are quantiles of the sample, and
 the value of a level is the mean of its members. A missing value is a level of its own, outside
-the order. A column of categories (whole numbers from 0) has a level a category, none of them
-ordered, and level 0 for whatever the sample did not hold.
+the order. A column of categories (whole numbers from 0) has one unordered level per category, and
+level 0 for categories that are not in the sample.
 """
 
 from collections.abc import Sequence
@@ -17,19 +17,11 @@ from kernsemble._arguments import check_count
 from kernsemble._jit import jit
 from kernsemble._threads import blocks, run
 from kernsemble._typing import BoolArray, FloatArray, IntArray
-from kernsemble.solvers.additive.levels import MOST_LEVELS, Levels, code_type
-from kernsemble.solvers.additive.look_up import (
-    ROWS_A_TASK,
-    Encoder,
-    Evaluator,
-    encode,
-    evaluate,
-)
+from kernsemble.solvers.additive.levels import MAX_LEVELS, Levels, code_type
+from kernsemble.solvers.additive.look_up import ROWS_PER_TASK, Encoder
 
-__all__ = ["Evaluator", "Levels", "encode", "evaluate", "quantise"]
-
-ROWS_THAT_TELL_QUANTILES = 50_000  # some 200 for each of 256 levels
-HEAVY = 4.0  # times the weight of an average level: worth a level of its own
+QUANTILE_ROWS = 50_000  # about 200 for each of 256 levels
+HEAVY = 4.0  # weight of a value with a level of its own, over the mean weight of a level
 
 
 def quantise(
@@ -38,53 +30,59 @@ def quantise(
     max_levels: int = 256,
     is_category: BoolArray | None = None,
     weight: FloatArray | None = None,
+    max_quantile_rows: int = QUANTILE_ROWS,
+    rows_per_task: int = ROWS_PER_TASK,
 ) -> tuple[list[Levels], IntArray]:
     """Return the levels of every column, and the codes of every entry.
 
     Parameters
     ----------
     X : array of shape (n, D)
-        Numbers, NaN where missing. Columns of categories hold whole numbers from 0, and
+        Numbers, NaN where missing. Columns of categories contain whole numbers from 0, and
         anything else (negative, NaN) where the category is unknown.
     max_levels : int
-        At most so many levels in a numeric column, that of missing values among them; up to
+        Maximum number of levels of a numeric column, including that of missing values; up to
         65,535.
-    is_category : array of shape (D,), optional
-        Which columns are categories.
+    is_category : boolean array of shape (D,), optional
+        Whether each column contains categories.
     weight : array of shape (n,), optional
-        How often each row counts; zero is absence. Absent rows are encoded too.
+        Weights of the rows; a row of weight zero is absent, but encoded.
+    max_quantile_rows : int
+        Maximum number of rows that quantiles are computed from.
+    rows_per_task : int
+        Number of rows that a thread encodes at a time.
 
     Returns
     -------
     levels : list of D Levels
     codes : array of shape (D, n)
-        One contiguous row a column, uint8 where every column has at most 256 levels, or uint16.
+        One contiguous row per column; uint8 if every column has at most 256 levels, else uint16.
 
     Notes
     -----
-    Quantiles are those of 50,000 rows at most, drawn always alike; values and weights of
-    levels are those of all rows. Columns with at most `max_levels` distinct values are exact
-    whatever n. Costs O(D (m log m + n log max_levels)) with m = min(n, 50,000).
+    Quantiles are computed from at most 50,000 rows, drawn with a fixed seed; values and weights
+    of levels from all rows. Columns with at most `max_levels` distinct values are exact for
+    any n. Costs O(D (m log m + n log max_levels)) with m = min(n, 50,000).
 
     Examples
     --------
     >>> import numpy as np
-    >>> from kernsemble.solvers.quantise import quantise
+    >>> from kernsemble.solvers.additive.quantise import quantise
     >>> (levels,), codes = quantise(np.array([[3.0], [1.0], [np.nan], [3.0]]))
     >>> levels.values, codes
     (array([1., 3.]), array([[1, 0, 2, 1]], dtype=uint8))
     """
     check_count("max_levels", max_levels, 2)
-    if max_levels > MOST_LEVELS:
-        raise ValueError(f"max_levels = {max_levels}: codes have room for {MOST_LEVELS:,}")
+    if max_levels > MAX_LEVELS:
+        raise ValueError(f"max_levels = {max_levels}: give at most {MAX_LEVELS:,}")
     n, D = X.shape
     weight = np.ones(n) if weight is None else np.asarray(weight, dtype=np.float64)
     is_category = np.zeros(D, dtype=bool) if is_category is None else is_category
-    first = _first_guess(X, weight, is_category, max_levels)
+    first = _first_guess(X, weight, is_category, max_levels, max_quantile_rows)
     codes: IntArray = np.empty((D, n), dtype=code_type(first))
-    levels, is_right = _encoded(X, weight, first, codes)
+    levels, is_right = _encoded(X, weight, first, codes, rows_per_task)
     wrong = np.flatnonzero(~is_right)
-    if len(wrong) > 0:  # values that the rows looked at did not hold
+    if len(wrong) > 0:  # values that were not among the rows drawn
         columns = X[:, wrong]
         second = run(
             partial(_column_levels, columns, weight, is_category[wrong], max_levels),
@@ -92,21 +90,26 @@ def quantise(
         )
         widest = code_type([*levels, *second])
         codes, again = codes.astype(widest, copy=False), np.empty((len(wrong), n), dtype=widest)
-        for d, each in zip(wrong, _encoded(columns, weight, second, again)[0], strict=True):
+        again_levels, _ = _encoded(columns, weight, second, again, rows_per_task)
+        for d, each in zip(wrong, again_levels, strict=True):
             levels[d] = each
         codes[wrong] = again
     return levels, codes
 
 
 def _first_guess(
-    X: FloatArray, weight: FloatArray, is_category: BoolArray, max_levels: int
+    X: FloatArray,
+    weight: FloatArray,
+    is_category: BoolArray,
+    max_levels: int,
+    max_quantile_rows: int,
 ) -> list[Levels]:
     present = np.flatnonzero(weight > 0.0)
     if len(present) == 0:
-        raise ValueError("weight is zero everywhere: at least one row must be present")
-    if len(present) > ROWS_THAT_TELL_QUANTILES:
+        raise ValueError("weight is zero everywhere: give at least one row a positive weight")
+    if len(present) > max_quantile_rows:
         rng = np.random.default_rng(0)
-        present = np.sort(rng.choice(present, ROWS_THAT_TELL_QUANTILES, replace=False))
+        present = np.sort(rng.choice(present, max_quantile_rows, replace=False))
     if len(present) < len(X):
         X, weight = X[present], weight[present]
     work = partial(_column_levels, X, weight, is_category, max_levels)
@@ -138,7 +141,7 @@ def _number_levels(column: FloatArray, weight: FloatArray, max_levels: int) -> L
     if not is_present.all():
         column, weight = column[is_present], weight[is_present]
     if len(column) == 0:
-        column, weight = np.zeros(1), np.ones(1)  # a level that nothing belongs to
+        column, weight = np.zeros(1), np.ones(1)  # a level without members
     if (weight == weight[0]).all():
         column = np.sort(column)
     else:
@@ -158,8 +161,8 @@ def _groups(
 ) -> tuple[FloatArray, FloatArray, IntArray]:
     """Return lowest, highest and number of distinct values of the levels of a sorted column.
 
-    Values with more than `HEAVY` times the average weight of a level have one of their own; the
-    others share the rest of the levels equally, as far as ties allow.
+    Values with more than `HEAVY` times the mean weight of a level have a level of their own; the
+    others share the remaining levels equally, as far as ties allow.
     """
     n, n_distinct, total = len(column), 0, 0.0
     for t in range(n):
@@ -195,16 +198,20 @@ def _groups(
 
 
 def _encoded(
-    X: FloatArray, weight: FloatArray, levels: Sequence[Levels], codes: IntArray
+    X: FloatArray,
+    weight: FloatArray,
+    levels: Sequence[Levels],
+    codes: IntArray,
+    rows_per_task: int,
 ) -> tuple[list[Levels], BoolArray]:
-    """Encode all rows; return levels with values and weights of all rows, and which are right."""
-    encoder = Encoder.of(levels)
+    """Encode all rows; return levels with values and weights of all rows, and which are exact."""
+    encoder = Encoder.from_levels(levels)
 
     def work(rows: slice) -> tuple[FloatArray, FloatArray, BoolArray]:
         encoder.encode(X[rows], codes[:, rows])
         return encoder.tally(X[rows], codes[:, rows], weight[rows])
 
-    totals, masses, rights = zip(*run(work, blocks(len(X), ROWS_A_TASK)), strict=True)
+    totals, masses, rights = zip(*run(work, blocks(len(X), rows_per_task)), strict=True)
     total, mass = np.sum(totals, axis=0), np.sum(masses, axis=0)
     offsets = encoder.columns.offsets
     columns = zip(levels, offsets, offsets[1:], strict=False)

@@ -1,8 +1,8 @@
-r"""Following the optimum of a support vector machine as C grows, from bend to bend.
+r"""Following the optimum of a support vector machine as C grows, from breakpoint to breakpoint.
 
-Hastie, Rosset, Tibshirani and Zhu (2004): with :math:`\lambda = 1/C` everything is linear in
-:math:`\lambda` while the same rows are on the elbow, so the next C at which a row moves is
-known, and between those nothing has to be solved.
+Hastie, Rosset, Tibshirani and Zhu (2004): with :math:`\lambda = 1/C` the solution is linear in
+:math:`\lambda` while the same rows are on the elbow, so the next C at which a row moves can be
+computed, and nothing has to be solved in between.
 """
 
 from collections.abc import Callable
@@ -14,18 +14,16 @@ from kernsemble._arguments import check_count, check_positive
 from kernsemble._jit import jit
 from kernsemble._typing import FloatArray, IntArray
 from kernsemble.solvers.matrix import WholeMatrix
-from kernsemble.solvers.path.result import RegularizationPath, Side
-from kernsemble.solvers.path.state import ROUNDING, State
+from kernsemble.solvers.regularization_path.result import RegularizationPath, Side
+from kernsemble.solvers.regularization_path.state import DEFAULT_TUNING, PathTuning, State
 from kernsemble.solvers.result import Status
 
-LARGEST_SUM = 1e9  # of the terms of f, in margins: beyond it rounding shows in seven digits
-LEAST_RATE = 1e-10  # of the excess, in lambda: rows that depend on the elbow have none
-SLACK = 1e-12  # of lambda and of the bounds: what is nearer than that is tied
-BETWEEN_REFRESHES = 100
-WRONG = 10.0  # times the tolerance, where the optimum is found again
-TIED = 2  # steps of no length a row, before ties are broken by the order of rows
-CYCLING = 6  # before the optimum is found again a little farther on
-JUMP, LARGEST_JUMP = 1e-6, 1e-2  # of lambda, how much farther, more each time
+LARGEST_SUM = 1e9  # largest sum of the terms of f, in margins; beyond it seven digits are lost
+LEAST_RATE = 1e-10  # smallest rate of the excess in lambda that is not rounding
+SLACK = 1e-12  # distance of tied events, relative to lambda and to the bounds
+BETWEEN_REFRESHES = 100  # breakpoints between two computations of F
+TIED = 2  # tied steps, over the number of rows, before ties are broken by the order of rows
+JUMP, LARGEST_JUMP = 1e-6, 1e-2  # first and largest decrease of lambda at a restart, relative
 NO_ROW = -1
 
 NEARLY_ALL = 1.0 - 1e-9
@@ -35,7 +33,7 @@ OnBreakpoint = Callable[[int, float], None]
 Rates: TypeAlias = tuple[FloatArray, FloatArray, float]
 
 
-def solve_path(
+def solve_regularization_path(
     K: FloatArray,
     y: FloatArray,
     *,
@@ -44,8 +42,9 @@ def solve_path(
     weight: FloatArray | None = None,
     max_breakpoints: int | None = None,
     on_breakpoint: OnBreakpoint | None = None,
+    tuning: PathTuning = DEFAULT_TUNING,
 ) -> RegularizationPath:
-    r"""Solve the dual of the support vector machine for every C at once.
+    r"""Compute the regularization path: the dual solution of the SVM for every C.
 
     .. math:: \min_\beta\; \tfrac12\beta^\top K\beta - y^\top\beta
               \quad\text{s.t.}\quad \textstyle\sum_i\beta_i = 0,\; 0 \le y_i\beta_i \le C s_i .
@@ -53,40 +52,41 @@ def solve_path(
     Parameters
     ----------
     K : array of shape (m, m)
-        The kernel matrix, definite or conditionally definite, in double precision. Singular
-        ones, as of equal rows, are welcome.
+        Kernel matrix, definite or conditionally definite, in double precision. It may be
+        singular, as with equal rows.
     y : array of shape (m,)
-        Labels -1 and 1, both of them.
+        Labels -1 and 1, both present.
     smallest_C : float, optional
-        Where to start; by default at the first bend, below which :math:`\beta / C` is
+        Start of the path; by default the first breakpoint, below which :math:`\beta / C` is
         constant.
     largest_C : float, optional
-        Where to end; by default where the classes are separated, where no bend is left, or
-        where rounding takes over, with :math:`\sum_i \lambda_i \max_i K_{ii} > 10^9`.
+        End of the path; by default where the classes are separated, where no breakpoint is
+        left, or where rounding dominates, with :math:`\sum_i \lambda_i \max_i K_{ii} > 10^9`.
     weight : array of shape (m,), optional
-        The weights s of the rows; 0 is absence.
+        Weights s of the rows; a row of weight 0 is absent.
     max_breakpoints : int, optional
-        At most so many.
+        Maximum number of breakpoints.
     on_breakpoint : callable, optional
-        Called as ``on_breakpoint(n_breakpoints, C)``; what it raises ends the run. A
-        KeyboardInterrupt ends it with the path up to there.
+        Called as ``on_breakpoint(n_breakpoints, C)``; an exception ends the run, a
+        KeyboardInterrupt with the path up to there.
+    tuning : PathTuning, optional
+        Tolerances of the path.
 
     Returns
     -------
     RegularizationPath
-        The coefficients and the bias at any C.
+        Coefficients and bias at any C.
 
     Notes
     -----
-    A breakpoint costs :math:`O(me + e^2)` with e rows on the elbow, and keeps e numbers. The
-    breakpoints were 0.2 to 3 times m on the data sets tried. The start is a problem of the
-    exact solver.
+    A breakpoint costs :math:`O(me + e^2)` with e rows on the elbow, and stores e numbers. There
+    were 0.2 to 3 m breakpoints on the data sets tried. The start is found by the exact solver.
 
     Examples
     --------
     >>> import numpy as np
     >>> x, y = np.arange(6.0), np.array([-1.0, -1.0, 1.0, -1.0, 1.0, 1.0])
-    >>> path = solve_path(np.exp(-(np.subtract.outer(x, x) ** 2)), y)
+    >>> path = solve_regularization_path(np.exp(-(np.subtract.outer(x, x) ** 2)), y)
     >>> path.Cs.round(3)
     array([0.741, 0.741, 1.212, 1.212, 2.559, 2.559])
     >>> beta, bias = path.at(1.0)
@@ -98,14 +98,14 @@ def solve_path(
         check_count("max_breakpoints", max_breakpoints)
     if K.dtype != np.float64:
         raise ValueError(
-            f"K has dtype {K.dtype}: compute it in float64, for bends are decided by differences "
-            "that single precision rounds away"
+            f"K has dtype {K.dtype}: compute it in float64, since breakpoints depend on "
+            "differences that single precision cannot represent"
         )
     y = np.asarray(y, dtype=np.float64)
     weight = np.ones(len(y)) if weight is None else np.asarray(weight, dtype=np.float64)
     if not (np.any(weight[y > 0.0] > 0.0) and np.any(weight[y < 0.0] > 0.0)):
         raise ValueError("y: give rows of positive weight of both classes, -1 and 1")
-    run = _Run(WholeMatrix(K), y, weight, max_breakpoints, on_breakpoint)
+    run = _PathRun(WholeMatrix(K), y, weight, max_breakpoints, on_breakpoint, tuning)
     try:
         run.follow(smallest_C, largest_C)
     except KeyboardInterrupt:
@@ -116,7 +116,7 @@ def solve_path(
 
 
 def check_ends(smallest_C: float | None, largest_C: float | None) -> None:
-    """Demand two penalties in order, where they are given."""
+    """Check that both ends, if given, are positive and in order."""
     for name, C in (("smallest_C", smallest_C), ("largest_C", largest_C)):
         if C is not None:
             check_positive(name, C)
@@ -124,8 +124,8 @@ def check_ends(smallest_C: float | None, largest_C: float | None) -> None:
         raise ValueError(f"largest_C = {largest_C!r}: give more than smallest_C = {smallest_C!r}")
 
 
-class _Run:
-    """A path as far as it has been followed."""
+class _PathRun:
+    """A path up to the current breakpoint."""
 
     def __init__(
         self,
@@ -134,8 +134,9 @@ class _Run:
         weight: FloatArray,
         max_breakpoints: int | None,
         on_breakpoint: OnBreakpoint | None,
+        tuning: PathTuning,
     ) -> None:
-        self.state = State(matrix, y, weight)
+        self.state = State(matrix, y, weight, tuning)
         self.max_breakpoints, self.on_breakpoint = max_breakpoints, on_breakpoint
         self.first_sides = self.state.side.copy()
         self.penalties: list[float] = []
@@ -150,9 +151,9 @@ class _Run:
         self.status = Status.STOPPED
 
     def follow(self, smallest_C: float | None, largest_C: float | None) -> None:
-        """Go from the start to the end."""
+        """Follow the path from start to end."""
         state = self.state
-        if smallest_C is None:  # where the smaller class is at its bounds for sure
+        if smallest_C is None:  # the smaller class is certainly at its bounds
             smaller = min(float(state.weight[state.y == sign].sum()) for sign in (-1.0, 1.0))
             state.solve(2.1 * state.elbow.radius * smaller or 1.0)
             right = state.y[state.side == Side.RIGHT]  # all of the larger class, if any
@@ -167,7 +168,7 @@ class _Run:
                 return
 
     def _advance(self, last: float) -> bool:
-        """Go to the next breakpoint, or to the end; tell whether there is more."""
+        """Go to the next breakpoint or the end; return whether the path goes on."""
         state = self.state
         row, side, length, rates = self._next()
         if row == NO_ROW:
@@ -197,7 +198,7 @@ class _Run:
         return self.state.sum_of_terms <= LARGEST_SUM * self.state.penalty
 
     def _rates(self) -> Rates:
-        """Return how alpha, F and b_0 change while lambda falls by one."""
+        """Return the rates of alpha, F and b_0 as lambda decreases."""
         state = self.state
         if len(state.elbow) == 0:
             return np.zeros(len(state.y)), np.zeros(len(state.y)), 0.0
@@ -208,7 +209,7 @@ class _Run:
         return -state.y * signed, -(change + b_0), -b_0
 
     def _next(self) -> tuple[int, int, float, Rates]:
-        """Return which row moves next, where to, how much lambda falls until then, and how."""
+        """Return the next row to move, its new side, the decrease of lambda, and the rates."""
         state = self.state
         alpha_rate, F_rate, b_0_rate = rates = self._rates()
         if not (state.side == Side.LEFT).any():  # separated: f and beta stay as they are
@@ -223,16 +224,16 @@ class _Run:
             state.excess(),
             alpha_rate,
             state.y * F_rate + 1.0,
-            LEAST_RATE + ROUNDING * float(np.abs(alpha_rate).sum()) * state.largest,
+            LEAST_RATE + state.tuning.rounding * float(np.abs(alpha_rate).sum()) * state.largest,
             state.penalty,
             self.n_tied > TIED * len(state.y),
         )
         return row, side, length, rates
 
     def _rate_to_first_pair(self) -> tuple[int, float, float]:
-        """Return who moves next when no row is on the elbow, after how much, and the bias's rate.
+        """Return the first row that joins an empty elbow, when, and the rate of the bias.
 
-        The bias is free between two rows of either class that are left, until they meet.
+        Of the rows on the left, the bias is free between one of each class until they meet.
         """
         state = self.state
         room = state.penalty * state.y - state.F
@@ -269,24 +270,24 @@ class _Run:
             self.limit = np.zeros(len(state.y)), 0.0
 
     def _repair(self) -> None:
-        """Take rounding errors away, and find the optimum again where that is not enough."""
+        """Remove rounding errors, and solve again where that is not enough."""
         state = self.state
         if len(self.penalties) % BETWEEN_REFRESHES == 0:
             state.refresh()
         if state.wrong().max() > state.tolerance:
             state.refresh()
             state.correct()
-        if self.n_tied > CYCLING * len(state.y):
+        if self.n_tied > state.tuning.restart_ties * len(state.y):
             state.penalty *= 1.0 - self.jump
             self.jump, self.n_tied = min(2.0 * self.jump, LARGEST_JUMP), 0
-        elif state.wrong().max() <= WRONG * state.tolerance:
+        elif state.wrong().max() <= state.tuning.restart_error * state.tolerance:
             return
         self.n_restarts += 1
         if not state.settle():
             state.solve(state.penalty)
 
     def _keep(self) -> None:
-        """Note the breakpoint that has been reached."""
+        """Store the breakpoint that has been reached."""
         state = self.state
         place = len(self.penalties)
         self.moves += [(place, row, side) for row, side in state.take_moves()]
@@ -300,7 +301,7 @@ class _Run:
             self.on_breakpoint(len(self.penalties), 1.0 / state.penalty)
 
     def path(self) -> RegularizationPath:
-        n = len(self.penalties)  # what an interrupt left of the next one is cut off
+        n = len(self.penalties)  # without the next one, if an interrupt left it incomplete
         moves = np.array([move for move in self.moves if move[0] < n], dtype=np.intp)
         breakpoints, rows, sides = moves.reshape(-1, 3).T.copy()
         return RegularizationPath(
@@ -336,9 +337,9 @@ def _next_move(
     penalty: float,
     in_order: bool,
 ) -> tuple[int, int, float]:
-    """Return which row moves next, where to, and after how much.
+    """Return the next row to move, its new side, and the decrease of lambda until then.
 
-    Of those that are tied it is the one that moves fastest, or the first in order.
+    Of tied rows it is the one that moves fastest, or the first in order.
     """
     n, limit = len(side), NEARLY_ALL * penalty
     room, rate = np.empty(n), np.zeros(n)  # a rate above zero where the row will move

@@ -1,13 +1,13 @@
-r"""The Newton system by products with its matrix: conjugate gradients.
+r"""The Newton system by conjugate gradients.
 
 With the bias eliminated the system is
 
 .. math:: \bigl(I + \Phi^\top (W - W 1 1^\top W / 1^\top W 1)\, \Phi\bigr)\, z = r .
 
 A product is a look-up and a histogram of every table, O(N D). The preconditioner is the same
-matrix without what is between different tables, where each table has a bias of its own: a
-system on a tree, solved in O(levels). It is exact for one table, and nearly so for features that
-are independent; the more they depend on each other, the more products it takes.
+matrix without the blocks between different tables, where each table has its own bias: a
+system on a tree, solved in O(levels). It is exact for one table, and nearly so for independent
+features; the more they depend on each other, the more products it takes.
 """
 
 import numpy as np
@@ -16,8 +16,8 @@ from kernsemble._jit import jit
 from kernsemble._typing import FloatArray, IntArray
 from kernsemble.solvers.additive.tables import Tables, inner
 
-TABLES_A_TASK = 64
-TIME_OF_A_LEVEL = 40  # in entries of a product
+TABLES_PER_TASK = 64
+TIME_PER_LEVEL = 40  # time of the preconditioner per level, in codes of a product
 
 
 def solve_by_products(
@@ -29,10 +29,10 @@ def solve_by_products(
     shrinkage: float,
     max_products: int,
 ) -> tuple[FloatArray, float, int, bool]:
-    """Return the solution, its bias, how many products it took, and whether they were enough.
+    """Return the solution, its bias, the number of products, and whether they were enough.
 
-    The arguments are those of `solve_by_factor`; `shrinkage` is how much smaller the residual
-    of the solution is to be than that of zero, in the norm of the preconditioner.
+    The arguments are those of `solve_by_factor`; `shrinkage` is the residual to stop at, relative
+    to that of zero, in the norm of the preconditioner.
     """
     total = weight.sum() or 1.0
     mass = tables.sums(weight, codes)
@@ -59,14 +59,14 @@ def _preconditioned(tables: Tables, mass: FloatArray, r: FloatArray) -> FloatArr
     z, bend, pull = np.zeros_like(r), np.empty_like(r), np.empty_like(r)
 
     def work(first: int) -> None:
-        some = slice(first, first + TABLES_A_TASK)
-        ends = tables.offsets[first : first + TABLES_A_TASK + 1]
+        some = slice(first, first + TABLES_PER_TASK)
+        ends = tables.offsets[first : first + TABLES_PER_TASK + 1]
         _solve_each(
             ends, tables.n_ordered[some], tables.root[some], tables.scale, mass, r, bend, pull, z
         )
 
-    tasks = range(0, tables.n_tables, TABLES_A_TASK)
-    tables.share(work, tasks, TIME_OF_A_LEVEL * tables.n_levels)
+    tasks = range(0, tables.n_tables, TABLES_PER_TASK)
+    tables.share(work, tasks, TIME_PER_LEVEL * tables.n_levels)
     return z
 
 
@@ -84,9 +84,9 @@ def _solve_each(
 ) -> None:
     r"""Minimise :math:`\tfrac12|z|^2 + \tfrac12\sum_k D_k (g_k + c)^2 - r^\top z` of each table.
 
-    What lies beyond an edge costs :math:`\tfrac12 A u^2 - G u` of the value u of the level at
-    its end; the leaves are folded into the levels they hang on until the root is left, whose
-    value is c, and from there all others follow. `bend` and `pull` hold A and G.
+    The levels beyond an edge contribute :math:`\tfrac12 A u^2 - G u` with the value u of the level
+    at its end; leaves are eliminated until only the root is left, whose value is c, and from
+    there all others follow. `bend` and `pull` contain A and G.
     """
     for d in range(len(root)):
         start, middle, stop = offsets[d], offsets[d] + root[d], offsets[d] + n_ordered[d]

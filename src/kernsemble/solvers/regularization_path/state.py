@@ -1,4 +1,4 @@
-r"""The optimum at one C, and how it is found again when rows move.
+r"""The optimum at one C, and its update when rows move.
 
 With :math:`\lambda = 1/C`, :math:`\gamma_i = y_i\alpha_i` and :math:`F = K\gamma + b_0 =
 \lambda f`, the coefficients :math:`0 \le \alpha_i \le s_i` with :math:`\sum_i\gamma_i = 0` are
@@ -6,27 +6,45 @@ optimal when the excess :math:`\rho_i = y_i F_i - \lambda` is zero on the elbow,
 where :math:`\alpha_i = 0`, and not positive where :math:`\alpha_i = s_i`.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from kernsemble._typing import FloatArray, IntArray
 from kernsemble.solvers.matrix import WholeMatrix
-from kernsemble.solvers.path.elbow import Elbow
-from kernsemble.solvers.path.result import Side
+from kernsemble.solvers.regularization_path.elbow import Elbow
+from kernsemble.solvers.regularization_path.result import Side
 from kernsemble.solvers.result import Status
 from kernsemble.solvers.smo import solve_dual
 
-TOLERANCE = 1e-9  # of lambda, how far the excess may be wrong
-ROUNDING = 1e-15  # of what the excess is a sum of
-SOLVER_TOLERANCE = 1e-9  # of lambda: what is left is settled exactly
-PAIR_STEPS_A_ROW = 1_000
-ROUNDS_A_ROW = 10
+SOLVER_TOLERANCE = 1e-9  # tolerance of the solver relative to lambda, before `settle`
+PAIR_STEPS_PER_ROW = 1_000  # maximum number of steps of the solver, over the number of rows
+ROUNDS_PER_ROW = 10  # maximum number of active-set steps, over the number of rows
+
+
+class PathTuning(NamedTuple):
+    """Tolerances of the path, and when the optimum is solved for again."""
+
+    tolerance: float = 1e-9  # allowed error of the excess, relative to lambda
+    rounding: float = 1e-15  # rounding error of the excess, relative to the sum of its terms
+    restart_error: float = 10.0  # error, over the allowed one, at which a restart is due
+    restart_ties: float = 6  # tied steps, over the number of rows, at which a restart is due
+
+
+DEFAULT_TUNING = PathTuning()
 
 
 class State:
-    """Coefficients, where their rows are, and the moves of rows since they were last taken."""
+    """Coefficients, sides of their rows, and the moves of rows since `take_moves`."""
 
-    def __init__(self, matrix: WholeMatrix, y: FloatArray, weight: FloatArray) -> None:
-        self.matrix, self.y, self.weight = matrix, y, weight
+    def __init__(
+        self,
+        matrix: WholeMatrix,
+        y: FloatArray,
+        weight: FloatArray,
+        tuning: PathTuning = DEFAULT_TUNING,
+    ) -> None:
+        self.matrix, self.y, self.weight, self.tuning = matrix, y, weight, tuning
         self.elbow = Elbow(matrix, y)
         self.side = np.where(weight > 0.0, Side.RIGHT, Side.ABSENT).astype(np.int8)
         self.alpha: FloatArray = np.zeros(len(y))
@@ -38,21 +56,21 @@ class State:
 
     @property
     def sum_of_terms(self) -> float:
-        """The largest sum of absolute terms that F may consist of."""
+        """Upper bound on the sum of the absolute terms of F."""
         return self.largest * float(self.alpha.sum())
 
     @property
     def tolerance(self) -> float:
-        """How far the excess of a row may be wrong."""
-        return TOLERANCE * self.penalty + ROUNDING * self.sum_of_terms
+        """Allowed error of the excess of a row."""
+        return self.tuning.tolerance * self.penalty + self.tuning.rounding * self.sum_of_terms
 
     def take_moves(self) -> list[tuple[int, int]]:
-        """Return the moves so far, and forget them."""
+        """Return the moves since the last call, and clear them."""
         moves, self.moves = self.moves, []
         return moves
 
     def solve(self, penalty: float) -> bool:
-        """Find the optimum by the exact solver; tell whether it is one."""
+        """Find the optimum by the exact solver; return whether it was settled."""
         self.penalty = penalty
         bound = self.y * self.weight
         solution = solve_dual(
@@ -61,7 +79,7 @@ class State:
             np.minimum(0.0, bound),
             np.maximum(0.0, bound),
             tol=SOLVER_TOLERANCE * penalty,
-            max_iter=PAIR_STEPS_A_ROW * len(bound),
+            max_iter=PAIR_STEPS_PER_ROW * len(bound),
         )
         if solution.status is Status.INTERRUPTED:
             raise KeyboardInterrupt
@@ -75,16 +93,16 @@ class State:
         return self.settle()
 
     def settle(self) -> bool:
-        """Make what is nearly optimal optimal, in steps of an active-set method.
+        """Refine a nearly optimal solution by an active-set method; return whether it converged.
 
-        The rows of the elbow go to their joint optimum as far as the bounds allow; one that
-        is stopped by a bound leaves. Once there, the row that is most wrong joins.
+        The rows of the elbow move to their joint optimum as far as the bounds allow; a row that
+        is stopped by a bound leaves. At the joint optimum the row with the largest error joins.
         """
         self.elbow.clear()
         for row in np.flatnonzero(self.side == Side.ELBOW):
             self.join(int(row))
         self.refresh()
-        for _ in range(ROUNDS_A_ROW * len(self.y) + 10):
+        for _ in range(ROUNDS_PER_ROW * len(self.y) + 10):
             if len(self.elbow) == 0:
                 row = self._row_that_binds()
             elif self._correct_within_bounds():
@@ -97,11 +115,11 @@ class State:
         return False
 
     def refresh(self) -> None:
-        """Compute F anew."""
+        """Recompute F."""
         self.F = self.matrix.times(np.flatnonzero(self.alpha), self.y * self.alpha) + self.b_0
 
     def correct(self) -> None:
-        """Take away what rounding left of the excess on the elbow."""
+        """Remove the rounding errors of the excess on the elbow."""
         if len(self.elbow):
             self._shift(*self._correction(), 1.0)
 
@@ -109,7 +127,7 @@ class State:
         return self.y * self.F - self.penalty
 
     def wrong(self) -> FloatArray:
-        """Return how far the excess of every row is wrong."""
+        """Return the error of the excess of every row."""
         excess = self.excess()
         wrong = np.abs(excess)
         wrong[(self.side == Side.RIGHT) & (excess > 0.0)] = 0.0
@@ -118,9 +136,9 @@ class State:
         return wrong
 
     def join(self, row: int) -> None:
-        """Let a row join the elbow, in exchange for another where it is a combination of them.
+        """Add a row to the elbow, in exchange for another one if it depends on them linearly.
 
-        The combination is a direction in which nothing changes but the coefficients; they go
+        A linear combination is a direction in which only the coefficients change; they move
         along it until one is at a bound, and its row leaves, or does not join.
         """
         while (combination := self.elbow.join(row)) is not None:
@@ -140,7 +158,7 @@ class State:
         self._place(row, Side.ELBOW)
 
     def leave(self, row: int, side: Side) -> None:
-        """Let a row leave the elbow for a bound."""
+        """Move a row from the elbow to a bound."""
         self.elbow.leave(row)
         self._place(row, side)
 
@@ -151,7 +169,7 @@ class State:
         self.moves.append((row, int(side)))
 
     def _room(self, rows: IntArray, move: FloatArray) -> tuple[float, int]:
-        """Return how far rows can go, and the one that stops them."""
+        """Return how far rows can move, and the row that reaches its bound first."""
         rate, alpha = self.y[rows] * move[rows], self.alpha[rows]
         room = np.where(rate > 0.0, self.weight[rows] - alpha, alpha)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -189,7 +207,7 @@ class State:
         return row if wrong[row] > self.tolerance else None
 
     def _row_that_binds(self) -> int | None:
-        """Return the row that is wrong whatever the bias, or set the bias in the middle."""
+        """Return the row that violates optimality for any bias, or centre the bias."""
         low, high, row = self.bounds_of_shift(self.penalty)
         if low > high + self.tolerance:
             return row
@@ -199,7 +217,7 @@ class State:
         return None
 
     def bounds_of_shift(self, penalty: float) -> tuple[float, float, int]:
-        """Return how much F may fall and rise if no row is on the elbow, and who stops the rise."""
+        """Return how far F may fall and rise without an elbow, and the row that limits the rise."""
         room = penalty * self.y - self.F
         above = (self.y > 0.0) == (self.side == Side.LEFT)
         present = self.side != Side.ABSENT
