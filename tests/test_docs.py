@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from kernsemble.experiments.paper import Paper
+from kernsemble.solvers.losses import LOSSES
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted((ROOT / "docs" / "theory").glob("*.md"))
@@ -127,13 +128,15 @@ def test_changed_and_reordered_lines_of_a_quotation_are_found(tmp_path):
 
 @pytest.fixture(scope="module")
 def contributed():
-    """Return the names that the examples for contributors define, run one after another."""
+    """Yield the names that the examples for contributors define, run one after another."""
     examples = blocks(read("CONTRIBUTING.md"), "python")
     assert all(example.startswith(("# src/", "# tests/")) for example in examples)
-    names = {"__name__": "contributed"}
+    names, losses = {"__name__": "contributed"}, dict(LOSSES)
     for example in examples:
         exec(compile(example, example.partition("\n")[0], "exec"), names)
-    return names
+    yield names
+    for name in LOSSES.keys() - losses.keys():
+        LOSSES.pop(name)
 
 
 CONTRIBUTED_TESTS = re.findall(r"^def (test_\w+)\(", read("CONTRIBUTING.md"), re.MULTILINE)
@@ -146,8 +149,9 @@ def test_the_examples_for_contributors_work(name, contributed, request):
     test(**{each: request.getfixturevalue(each) for each in fixtures})
 
 
-def test_a_kernel_a_learner_and_a_command_are_contributed(contributed):
-    assert {"Cauchy", "CentroidClassifier", "columns"} <= contributed.keys()
+def test_every_kind_of_example_is_contributed(contributed):
+    names = {"Cauchy", "Huber", "CentroidClassifier", "SinglePrecisionBackend", "columns"}
+    assert names <= contributed.keys()
     assert len(CONTRIBUTED_TESTS) >= 4
 
 

@@ -99,7 +99,7 @@ def check_evidence(tables, loss, solution):
     assert solution.primal == pytest.approx(0.5 * norm + total, rel=1e-9)
     assert solution.squared_norm == pytest.approx(norm, rel=1e-9, abs=1e-12)
     if isinstance(loss, Kinked):
-        dual = loss.pull(solution.beta) - 0.5 * ((phi.T @ solution.beta) ** 2).sum()
+        dual = -loss.conjugate(solution.beta) - 0.5 * ((phi.T @ solution.beta) ** 2).sum()
         assert solution.dual == pytest.approx(dual, rel=1e-9)
     assert solution.gap == pytest.approx(
         (solution.primal - solution.dual) / solution.primal, rel=1e-3, abs=1e-14
@@ -406,7 +406,7 @@ def test_no_other_bias_has_a_smaller_loss(r, seed, epsilon):
         -rng.integers(0, 3, len(p)).astype(float),
         rng.integers(0, 3, len(p)).astype(float),
     )
-    loss = Kinked(p, lower, upper, epsilon)
+    loss = EpsilonInsensitive(p, lower, upper, epsilon)
     f = rng.integers(-3, 3, len(p)).astype(float)
     best = loss.value(f + loss.best_bias(f))
     others = [loss.value(f + b) for b in np.arange(-12.0, 12.0, 0.25)]

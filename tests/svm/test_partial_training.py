@@ -69,8 +69,8 @@ def test_the_ensemble_is_the_vote_of_all_iterates_by_their_rates():
 def test_the_first_machine_is_the_parzen_window():
     machine = MultiplicativeSVC(hypothesis="first").fit(X, y)
     assert_allclose(values(machine), gaussian(X_TEST, X, X) @ y / len(y))
-    assert machine.kernel_ == Gaussian(gamma=machine.kernel_.gamma).bind(X)
-    assert machine.kernel_.gamma == pytest.approx(1.0 / spread(X))
+    assert machine.kernel_ == Gaussian("spread").bind(X)
+    assert machine.kernel_.rate == pytest.approx(1.0 / spread(X))
     assert machine.n_iter_ == 0
     assert machine.ending_ == [UpdateStatus.STEPS_TAKEN.value]
 

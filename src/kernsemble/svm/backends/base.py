@@ -17,7 +17,6 @@ backend in `kernsemble.svm.backends`.
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from threading import Event
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 from kernsemble._progress import Task
@@ -27,7 +26,7 @@ from kernsemble._value import Value
 from kernsemble.kernels import Kernel
 from kernsemble.preprocessing import FeatureScaling, ScalingKind
 from kernsemble.solvers import Fold, Status
-from kernsemble.solvers.interrupts import Watch
+from kernsemble.solvers.interrupts import StopSignal, Watch
 from kernsemble.solvers.losses import Loss
 from kernsemble.svm.backends.memory import Budget
 from kernsemble.svm.problem import Problem
@@ -217,14 +216,10 @@ def solve_each(
     point they have reached. Machines share the threads unless they are to be solved in turn.
     """
     found: dict[int, Found] = {}
-    stop = Event()
-
-    def watch(n_iter: int, violation: float) -> None:  # noqa: ARG001
-        if stop.is_set():
-            raise KeyboardInterrupt
+    stop = StopSignal(KeyboardInterrupt)
 
     def solve_one(machine: int) -> None:
-        found[machine] = solve(machine, watch)
+        found[machine] = solve(machine, stop.watch)
         if found[machine].status is Status.INTERRUPTED:
             stop.set()
 
@@ -244,7 +239,7 @@ def solve_each(
         for machine in machines:
             if machine not in found:
                 solve_one(machine)
-    return [found[machine] for machine in machines], stop.is_set()
+    return [found[machine] for machine in machines], stop.is_set
 
 
 def longest_run(solutions: Sequence[Any]) -> int:
