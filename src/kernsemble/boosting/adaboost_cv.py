@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 from kernsemble._arguments import check_count, check_positive
-from kernsemble._choice import as_grid
+from kernsemble._model_selection import as_grid
 from kernsemble._progress import Task, with_callbacks
 from kernsemble._typing import FloatArray, IntArray
 from kernsemble.boosting.adaboost import AdaBoostClassifier

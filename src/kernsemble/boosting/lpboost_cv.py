@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 from kernsemble._arguments import check_penalty
-from kernsemble._choice import PAPERS_PENALTIES, as_grid
+from kernsemble._model_selection import PAPERS_PENALTIES, as_grid
 from kernsemble._progress import Task, with_callbacks
 from kernsemble._typing import FloatArray, IntArray
 from kernsemble.boosting.lpboost import LPBoostClassifier, Pricing, check_nu

@@ -10,22 +10,24 @@ from scipy.special import softmax
 from sklearn.metrics import get_scorer
 from sklearn.utils.metaestimators import available_if
 
-from kernsemble._choice import (
-    Foreseen,
+from kernsemble._model_selection import (
+    HeldOutClassifier,
+    Split,
+    check_classes,
     check_means,
     comparable_means,
     cross_validation_results,
+    read_splits,
     share_right,
 )
 from kernsemble._progress import Task
-from kernsemble._splits import Split, check_classes, read_splits
 from kernsemble._typing import FloatArray, IntArray
 from kernsemble.boosting.voting import VotingEnsemble, decisions, winners
 
 Path = Callable[[IntArray, IntArray, int], Iterable[FloatArray]]
 
 
-class ForeseenVotes(Foreseen):
+class ForeseenVotes(HeldOutClassifier):
     """The votes that held-out rows got."""
 
     def __init__(self, classes: Any, votes: FloatArray, tells_probabilities: bool) -> None:

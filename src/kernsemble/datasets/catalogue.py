@@ -3,11 +3,11 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
 from typing import Any, Self
 
+from kernsemble._suggestions import suggest
 from kernsemble.exceptions import UnknownDatasetError
 
 
@@ -181,7 +181,8 @@ def find_entry(name: str) -> DatasetEntry:
     """Return the entry of a name, or raise an error that offers similar names."""
     entries = _entries()
     if name not in entries:
-        raise UnknownDatasetError.of(name, get_close_matches(str(name), entries))
+        hint = suggest(name, entries, otherwise="list_datasets() returns all names", n=3)
+        raise UnknownDatasetError("name", name, f"no such data set; {hint}")
     return entries[name]
 
 

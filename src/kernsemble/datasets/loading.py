@@ -27,16 +27,16 @@ def load(name: str) -> Dataset:
     Returns
     -------
     Dataset
-        Its values, and what is known about them.
+        Its values and their description.
 
     Raises
     ------
     UnknownDatasetError
         If the catalogue has no such name.
     DatasetNotFoundError
-        If no source has it, or ``KERNSEMBLE_DATA`` names no folder.
+        If no source has it, or ``KERNSEMBLE_DATA`` is not a folder.
     DatasetMismatchError
-        If the copy found is truncated, or another version.
+        If the copy found is truncated or another version.
 
     Examples
     --------
@@ -44,7 +44,7 @@ def load(name: str) -> Dataset:
     >>> load("pimma")
     Traceback (most recent call last):
         ...
-    kernsemble.exceptions.UnknownDatasetError: name = 'pimma' is in no catalogue:
+    kernsemble.exceptions.UnknownDatasetError: name = 'pimma': no such data set;
     did you mean 'pima'?
     """
     entry = find_entry(name)

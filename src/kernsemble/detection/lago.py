@@ -10,9 +10,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kernsemble._arguments import check_choice, check_count, check_positive
-from kernsemble._choice import as_grid
+from kernsemble._model_selection import Split, as_grid, check_classes, read_splits
 from kernsemble._progress import CallbackSupportMixin, Task, with_callbacks
-from kernsemble._splits import Split, check_classes, read_splits
 from kernsemble._typing import FloatArray, IntArray
 from kernsemble._validation import read_classes, read_weights, refuse_one_class
 from kernsemble.detection.local_kernels import LocalKernels

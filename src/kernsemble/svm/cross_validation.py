@@ -12,9 +12,8 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 
-from kernsemble._choice import Foreseen
+from kernsemble._model_selection import HeldOutClassifier, Split
 from kernsemble._progress import Task
-from kernsemble._splits import Split
 from kernsemble._typing import FloatArray, IntArray, Rows
 from kernsemble.solvers import Fold, Status, solve_folds
 from kernsemble.solvers.additive import solve_additive_folds
@@ -27,7 +26,7 @@ from kernsemble.svm.problem import Problem
 from kernsemble.svm.tabulation import Tabulation
 
 
-class ForeseenClasses(Foreseen):
+class ForeseenClasses(HeldOutClassifier):
     """What machines said of the classes of held-out rows."""
 
     def __init__(self, classes: Any, reduction: Reduction, values: FloatArray) -> None:

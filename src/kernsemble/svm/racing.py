@@ -13,8 +13,7 @@ from typing import Self
 
 import numpy as np
 
-from kernsemble._choice import comparable_means
-from kernsemble._splits import Split
+from kernsemble._model_selection import Split, comparable_means
 from kernsemble._typing import FloatArray, IntArray, Rows
 from kernsemble.kernels import Exponential, Kernel, Laplacian, Perceptron, Stump
 from kernsemble.preprocessing import FeatureScaling, Kind

@@ -7,9 +7,8 @@ from numpy.typing import ArrayLike
 from sklearn.metrics import get_scorer
 
 from kernsemble._arguments import check_not_negative
-from kernsemble._choice import as_grid
+from kernsemble._model_selection import as_grid, read_splits
 from kernsemble._progress import Task, with_callbacks
-from kernsemble._splits import read_splits
 from kernsemble.kernels import Kernel
 from kernsemble.preprocessing import Kind
 from kernsemble.svm.cross_validation import ForeseenNumbers

@@ -11,14 +11,14 @@ from sklearn.metrics import get_scorer
 from sklearn.utils import check_random_state
 
 from kernsemble._arguments import check_positive
-from kernsemble._choice import (
+from kernsemble._model_selection import (
+    Split,
     as_grid,
     check_means,
     comparable_means,
     cross_validation_results,
 )
 from kernsemble._progress import Task
-from kernsemble._splits import Split
 from kernsemble._typing import FloatArray, Rows
 from kernsemble.svm.additive_machine import NO_RACE
 from kernsemble.svm.automatic import Contest, Grid

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kernsemble._choice import comparable_means
+from kernsemble._model_selection import comparable_means
 from kernsemble._progress import Task
 from kernsemble._typing import FloatArray
 from kernsemble.svm.comparison import Comparison
