@@ -44,10 +44,10 @@ from kernsemble.experiments.methods.rare_classes import (
     chosen_lago,
     forest,
     lago,
-    scores_of,
+    ranking_scores,
     tuned_svc,
 )
-from kernsemble.experiments.problems import RARE_CLASSES, draw, n_draws, rare_rows
+from kernsemble.experiments.paper_data import RARE_CLASSES, draw, n_draws, rare_rows
 
 METHODS = {
     "LAGO": lago,
@@ -73,7 +73,7 @@ def run_table(names: list[str], methods: list[str], most: int, figure: str | Non
                 start = time.process_time()
                 model = METHODS[method](problem.X, problem.y)
                 seconds[method].append(time.process_time() - start)
-                scores = scores_of(model, problem.X_test)
+                scores = ranking_scores(model, problem.X_test)
                 precision[method].append(average_precision(problem.y_test, scores))
                 told = f"{precision[method][-1]:.3f}, {seconds[method][-1]:.2f} s"
                 print(f"{name}, fold {place}, {method}: {told}", file=sys.stderr, flush=True)

@@ -26,9 +26,7 @@ class Value(_Dataclass):
             object.__setattr__(self, field.name, _frozen(getattr(self, field.name)))
 
     def __getstate__(self) -> dict[str, Any]:
-        return {
-            field.name: getattr(self, field.name) for field in fields(self)
-        }  # without cached properties
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # no caches
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)

@@ -1,4 +1,4 @@
-"""Files that commands write: whole or not at all, and never over others unasked."""
+"""Output files: written atomically, and never over existing files without --force."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,15 +13,15 @@ __all__ = ["check_output", "whole_file"]
 def check_output(
     option: str, path: Path, force: bool, inputs: tuple[Path | None, ...] = ()
 ) -> None:
-    """Refuse a place that cannot be written, or where something is that may not be replaced."""
+    """Raise an error if a file cannot be written, is an input, or exists without --force."""
     if not path.parent.is_dir():
         raise CommandError(f"{option} {path}: there is no folder {path.parent}; make it first")
     if path.is_dir():
-        raise CommandError(f"{option} {path} is a folder: give the name of a file")
+        raise CommandError(f"{option} {path} is a folder: give a file name")
     if any(each is not None and each.resolve() == path.resolve() for each in inputs):
-        raise CommandError(f"{option} {path} is read by this command: give another name")
+        raise CommandError(f"{option} {path} is an input of this command: give another name")
     if path.exists() and not force:
-        raise CommandError(f"{option} {path} exists: give another name, or --force to replace it")
+        raise CommandError(f"{option} {path} exists: give another name, or --force to overwrite it")
 
 
 @contextmanager
