@@ -1,6 +1,7 @@
 """The tables that the tests run over: a new kernel is tested everywhere by adding a row."""
 
 from collections import Counter
+from importlib import import_module
 from itertools import product
 
 import numpy as np
@@ -133,3 +134,11 @@ class Recorder:
 
     def on_fit_task_end(self, estimator, context):
         self.ended[context.task_name] += 1
+
+
+def has_part(module, name):
+    """Return whether a module of the library is there, and holds an object of that name."""
+    try:
+        return hasattr(import_module(f"kernsemble.{module}"), name)
+    except ImportError:
+        return False

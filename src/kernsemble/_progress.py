@@ -1,4 +1,4 @@
-"""Progress of a fit, reported through scikit-learn's callbacks where it has them."""
+"""What is told while a fit goes on, through the callbacks of scikit-learn where it has them."""
 
 from collections.abc import Callable
 from typing import Any, Self, TypeVar
@@ -14,29 +14,29 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def with_callbacks(method: Method) -> Method:
-    """Return a `fit` that closes its callbacks, also after an error."""
+    """Return a `fit` that ends the callbacks it began, however it ends."""
     return method if _managed is None else _managed(method)
 
 
 class Task:
-    """A part of a fit; callbacks are notified when it begins and ends."""
+    """A part of a fit, within which callbacks know that it is at work."""
 
-    def __init__(self, estimator: Any, context: Any, at_end: dict[str, Any]) -> None:
-        self._estimator, self._context, self._at_end = estimator, context, at_end
+    def __init__(self, estimator: Any, context: Any, told: dict[str, Any]) -> None:
+        self._estimator, self._context, self._told = estimator, context, told
 
     @classmethod
     def of_fit(cls, estimator: Any, n_parts: int, X: Any, y: Any, sample_weight: Any) -> Self:
-        """Return the task of a whole fit, which has `n_parts` parts."""
+        """Return the whole of a fit, which has so many parts."""
         begin = getattr(estimator, "_init_callback_context", None)
         context = begin and begin(max_subtasks=n_parts, sequential_subtasks=False)
         metadata = None if sample_weight is None else {"sample_weight": sample_weight}
-        at_end = {"X": X, "y": y, "metadata": metadata, "reconstruction_attributes": {}}
-        return cls(estimator, context, at_end)
+        told = {"X": X, "y": y, "metadata": metadata, "reconstruction_attributes": {}}
+        return cls(estimator, context, told)
 
     def part(self, name: str, place: int, n_parts: int | None = 0) -> "Task":
-        """Return one of the parts; they may run in any order and in any thread.
+        """Return one of the parts, which may be done in any order and by any thread.
 
-        `n_parts` is the number of its own parts, None if unknown.
+        It has so many parts of its own, None if that is not known.
         """
         context = self._context and self._context.subcontext(
             task_name=name, task_id=place, max_subtasks=n_parts, sequential_subtasks=False
@@ -44,7 +44,7 @@ class Task:
         return Task(self._estimator, context, {})
 
     def note(self, name: str, place: int) -> None:
-        """Report that one of the parts is done."""
+        """Tell that one of the parts is done."""
         if self._context is not None:
             with self.part(name, place):
                 pass
@@ -56,4 +56,4 @@ class Task:
 
     def __exit__(self, kind: object, *_: object) -> None:
         if self._context is not None and kind is None:
-            self._context.call_on_fit_task_end(estimator=self._estimator, **self._at_end)
+            self._context.call_on_fit_task_end(estimator=self._estimator, **self._told)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from kernsemble._files import atomic_write
 from kernsemble.cli.console import (
     CommandError,
     import_optional,
@@ -26,11 +27,11 @@ from kernsemble.cli.options import (
     Seed,
     Table,
     Target,
+    check_output,
     limit_threads,
     missing_markers,
     split_names,
 )
-from kernsemble.cli.outputs import check_output, whole_file
 from kernsemble.cli.progress import follow, working
 from kernsemble.cli.table_files import TableFile
 
@@ -242,9 +243,9 @@ def _write_files(model: Any, out: Path, report: Path | None, contents: dict[str,
     from kernsemble.persistence import save
 
     with ExitStack() as files:
-        save(model, files.enter_context(whole_file(out)))
+        save(model, files.enter_context(atomic_write(out)))
         if report is not None:
-            _report_writer()(model, files.enter_context(whole_file(report)), **contents)
+            _report_writer()(model, files.enter_context(atomic_write(report)), **contents)
 
 
 def _show_data(data: "TrainingData", path: Path, target: str, is_inferred: bool) -> None:

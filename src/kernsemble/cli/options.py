@@ -1,4 +1,4 @@
-"""Options and arguments that several commands share."""
+"""Options that several commands share, and their checks."""
 
 import os
 from pathlib import Path
@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from kernsemble.cli.console import CommandError
 from kernsemble.cli.table_files import MISSING
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "Seed",
     "Table",
     "Target",
+    "check_output",
     "limit_threads",
     "missing_markers",
     "split_names",
@@ -62,3 +64,17 @@ def limit_threads(jobs: int | None) -> None:
     if jobs is not None:
         for name in ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "POLARS_MAX_THREADS"):
             os.environ[name] = str(jobs)
+
+
+def check_output(
+    option: str, path: Path, force: bool, inputs: tuple[Path | None, ...] = ()
+) -> None:
+    """Raise an error if a path cannot be written, is an input, or exists without `force`."""
+    if not path.parent.is_dir():
+        raise CommandError(f"{option} {path}: there is no folder {path.parent}; create it first")
+    if path.is_dir():
+        raise CommandError(f"{option} {path} is a folder: give the name of a file")
+    if any(each is not None and each.resolve() == path.resolve() for each in inputs):
+        raise CommandError(f"{option} {path} is an input of this command: give another name")
+    if path.exists() and not force:
+        raise CommandError(f"{option} {path} exists: give another name, or --force to replace it")

@@ -11,6 +11,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from kernsemble._files import atomic_write
 from kernsemble.cli.console import CommandError, join_names, note, write_json
 from kernsemble.cli.options import (
     Force,
@@ -20,10 +21,10 @@ from kernsemble.cli.options import (
     ModelFile,
     Progress,
     Table,
+    check_output,
     limit_threads,
     missing_markers,
 )
-from kernsemble.cli.outputs import check_output, whole_file
 from kernsemble.cli.progress import ShownTask, bars
 from kernsemble.cli.table_files import CHUNK_ROWS, TableFile, as_training_kinds, import_polars
 
@@ -203,7 +204,7 @@ def _opened(out: str) -> Iterator[IO[bytes]]:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    with whole_file(Path(out)) as place:
+    with atomic_write(Path(out)) as place:
         opened = gzip.open if out.lower().endswith(".gz") else open
         with opened(place, "wb") as file:
             yield file  # type: ignore[misc]

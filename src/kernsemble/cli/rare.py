@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from kernsemble._files import atomic_write
 from kernsemble.cli.console import (
     CommandError,
     import_optional,
@@ -23,9 +24,9 @@ from kernsemble.cli.options import (
     Seed,
     Table,
     Target,
+    check_output,
     missing_markers,
 )
-from kernsemble.cli.outputs import check_output, whole_file
 from kernsemble.cli.progress import follow
 from kernsemble.cli.table_files import TableFile
 
@@ -90,7 +91,7 @@ def rare(
         detector.fit(data.X, data.y)
     if out is not None:
         TableSchema.from_kinds(data.kinds, target, markers).attach_to(detector)
-        with whole_file(out) as place:
+        with atomic_write(out) as place:
             save(detector, place)
     _show(_detections(detector, data.y), data, out, json)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
+from kernsemble._files import atomic_write
 from kernsemble._suggestions import suggest
 from kernsemble.cli.console import (
     CommandError,
@@ -19,7 +20,6 @@ from kernsemble.cli.console import (
     write_line,
 )
 from kernsemble.cli.options import Progress
-from kernsemble.cli.outputs import whole_file
 from kernsemble.cli.progress import ShownTask, bars, working
 
 if TYPE_CHECKING:
@@ -234,7 +234,7 @@ def _write(
     with ExitStack() as files:
         for each, path in zip(requests, written, strict=True):
             text = as_markdown(each.paper, store)
-            files.enter_context(whole_file(path)).write_text(text, encoding="utf-8")
+            files.enter_context(atomic_write(path)).write_text(text, encoding="utf-8")
     try:
         page = import_optional(
             "report.reproduction",
@@ -247,7 +247,7 @@ def _write(
         return written
     names = {each.paper.name for each in requests}
     shown = [paper for name, paper in known.items() if name in names or _has_numbers(paper, store)]
-    with whole_file(output / "index.html") as path:
+    with atomic_write(output / "index.html") as path:
         path.write_text(page(shown, store), encoding="utf-8")
     return [*written, output / "index.html"]
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from kernsemble._files import atomic_write
 from kernsemble.cli.console import (
     CommandError,
     import_optional,
@@ -22,9 +23,9 @@ from kernsemble.cli.options import (
     Seed,
     Table,
     Target,
+    check_output,
     missing_markers,
 )
-from kernsemble.cli.outputs import check_output, whole_file
 from kernsemble.cli.progress import follow
 from kernsemble.cli.table_files import TableFile
 
@@ -72,7 +73,7 @@ def select(
     support = zip(data.kinds, selector.get_support(), strict=True)
     names = [name for name, is_selected in support if is_selected]
     if out is not None:
-        with whole_file(out) as place:
+        with atomic_write(out) as place:
             _with_target(data, target).select([*names, target]).write_csv(place)
     _show(data, selector, criterion, names, out, json)
 
