@@ -70,9 +70,9 @@ def _is_missing(table: Array) -> Array:
         return np.isnan(table)
     if table.dtype.kind != "O":
         return np.zeros(table.shape, dtype=bool)
-    nothing = {"None", "nan", "<NA>", "NaT"}
+    missing = {"None", "nan", "<NA>", "NaT"}
     return np.array(
-        [[not isinstance(item, str) and str(item) in nothing for item in row] for row in table]
+        [[not isinstance(item, str) and str(item) in missing for item in row] for row in table]
     )
 
 

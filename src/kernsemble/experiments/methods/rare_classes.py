@@ -29,7 +29,7 @@ def lago(X: Any, y: Any) -> Any:
     return LagoClassifier(rare=1).fit(X, y)
 
 
-def chosen_lago(X: Any, y: Any) -> Any:
+def tuned_lago(X: Any, y: Any) -> Any:
     """Return the best of three scalings per shape, by average precision on inner folds."""
     machines = []
     for shape in SHAPES[:1] if len(y) >= MANY else SHAPES:
@@ -104,7 +104,7 @@ def ranked(fitted: Callable[[Any, Any], Any], data: TrainTestData, _: int) -> Va
 
 FITTED: dict[str, Callable[[Any, Any], Any]] = {
     "LAGO": lago,
-    "LAGO, chosen": chosen_lago,
+    "LAGO, chosen": tuned_lago,
     "SVC balanced": tuned_svc,
     "random forest balanced": forest,
     "AdaBoost ranking": boosted_stumps,
