@@ -36,7 +36,7 @@ from kernsemble.cli.progress import follow, working
 from kernsemble.cli.table_files import TableFile
 
 if TYPE_CHECKING:
-    from kernsemble.cli.kernel_search import Candidate
+    from kernsemble.cli.kernel_search import LeaderboardEntry
     from kernsemble.cli.training_data import TrainingData
     from kernsemble.inspection.scores import Score
 
@@ -49,7 +49,7 @@ class Fitted(NamedTuple):
 
     data: "TrainingData"
     model: Any
-    board: "list[Candidate]"
+    board: "list[LeaderboardEntry]"
     tests: "list[Score]"
     out: Path
     report: Path | None
@@ -216,7 +216,10 @@ def _report_writer() -> Any:
 
 
 def _report_contents(
-    data: "TrainingData", held_out: "TrainingData | None", board: "list[Candidate]", title: str
+    data: "TrainingData",
+    held_out: "TrainingData | None",
+    board: "list[LeaderboardEntry]",
+    title: str,
 ) -> dict[str, Any]:
     """Return the contents of a report besides the model."""
     return {

@@ -11,7 +11,7 @@ from kernsemble.inspection.scores import Score, fold_score
 from kernsemble.preprocessing import Kind as ScalingKind
 from kernsemble.svm.losses import KINKED, LossOfClasses, LossOfNumbers, Solver
 
-__all__ = ["LOSSES", "SCALINGS", "SOLVERS", "Candidate", "KernelSearch", "leaderboard"]
+__all__ = ["LOSSES", "SCALINGS", "SOLVERS", "KernelSearch", "LeaderboardEntry", "leaderboard"]
 
 AUTO = "auto"
 SCALINGS: tuple[str, ...] = get_args(ScalingKind)
@@ -101,7 +101,7 @@ class KernelSearch(NamedTuple):
         return n_folds
 
 
-class Candidate(NamedTuple):
+class LeaderboardEntry(NamedTuple):
     """A kernel with a scaling: its best C, its score, and the number of rows it was scored on."""
 
     kernel: str
@@ -111,7 +111,7 @@ class Candidate(NamedTuple):
     n_rows: int
 
 
-def leaderboard(model: Any, metric: str, n_rows: int) -> list[Candidate]:
+def leaderboard(model: Any, metric: str, n_rows: int) -> list[LeaderboardEntry]:
     """Return the kernels and scalings that were compared, the best first.
 
     In a race, those eliminated on part of the rows follow those scored on more.
@@ -128,29 +128,31 @@ def leaderboard(model: Any, metric: str, n_rows: int) -> list[Candidate]:
     return compared
 
 
-def _cross_validated(model: Any, metric: str, n_rows: int) -> list[Candidate]:
+def _cross_validated(model: Any, metric: str, n_rows: int) -> list[LeaderboardEntry]:
     results = model.cv_results_
     folds = fold_scores(results)
-    best: dict[tuple[str, str], Candidate] = {}
+    best: dict[tuple[str, str], LeaderboardEntry] = {}
     order = np.argsort(results["rank_test_score"], kind="stable")
     for place in (int(model.best_index_), *order.tolist()):
         params = results["params"][place]
         key = str(params["kernel"]), str(params["scaling"])
         if key not in best:
             score = fold_score(metric, folds[place], most=1.0)
-            best[key] = Candidate(*key, params["C"], score, n_rows)
+            best[key] = LeaderboardEntry(*key, params["C"], score, n_rows)
     return list(best.values())
 
 
-def _raced(results: dict[str, list[Any]], metric: str) -> list[Candidate]:
+def _raced(results: dict[str, list[Any]], metric: str) -> list[LeaderboardEntry]:
     """Return the best kernel of each family and scaling, on the most rows it was scored on."""
     names = ("kernel", "scaling", "C", "mean_test_score", "n_rows")
     entries = [
-        Candidate(str(kernel), str(scaling), C, Score(metric, mean, np.nan, np.nan, "none"), n)
+        LeaderboardEntry(
+            str(kernel), str(scaling), C, Score(metric, mean, np.nan, np.nan, "none"), n
+        )
         for kernel, scaling, C, mean, n in zip(*(results[name] for name in names), strict=True)
     ]
     entries.sort(key=lambda each: (-each.n_rows, -np.nan_to_num(each.score.value, nan=-np.inf)))
-    best: dict[tuple[str, str], Candidate] = {}
+    best: dict[tuple[str, str], LeaderboardEntry] = {}
     for each in entries:
         best.setdefault((_family(each.kernel), each.scaling), each)
     return list(best.values())

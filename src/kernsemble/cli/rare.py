@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 TOP_ROWS = (10, 20, 50, 100, 200, 500, 1000)  # lengths of the ranking to report hits for
 
 
-class Detection(NamedTuple):
+class RareClassScores(NamedTuple):
     """Scores of the ranking for one rare class, on held-out rows."""
 
     label: Any
@@ -110,7 +110,7 @@ def _label(given: str, data: "TrainingData", path: Path, target: str) -> Any:
     )
 
 
-def _detections(detector: Any, y: "Array") -> list[Detection]:
+def _detections(detector: Any, y: "Array") -> list[RareClassScores]:
     import numpy as np
 
     held_out = np.asarray(detector.out_of_fold_scores_).reshape(len(y), -1)
@@ -118,7 +118,7 @@ def _detections(detector: Any, y: "Array") -> list[Detection]:
     for place, label in enumerate(detector.rare_classes_.tolist()):
         is_rare = y == label
         found.append(
-            Detection(
+            RareClassScores(
                 label,
                 int(is_rare.sum()),
                 float(np.ravel(detector.best_score_)[place]),
@@ -138,7 +138,7 @@ def _hits(is_rare: "Array", scores: "FloatArray") -> dict[int, int]:
     return {n: int(reached[n - 1]) for n in TOP_ROWS if n <= len(order)}
 
 
-def _show(found: list[Detection], data: "TrainingData", out: Path | None, json: bool) -> None:
+def _show(found: list[RareClassScores], data: "TrainingData", out: Path | None, json: bool) -> None:
     if json:
         write_json(
             {
