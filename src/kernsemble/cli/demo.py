@@ -6,7 +6,7 @@ PAGE = "demo-report.html"
 
 
 def demo() -> None:
-    """Compare kernels with forests and boosting on embedded data, and write demo-report.html."""
+    """Compare kernels, forests and boosting; write demo-report.html."""
     run = import_optional(
         "report.demo", "demo", "the demonstration", "pip install 'kernsemble[demo]'"
     )

@@ -28,7 +28,10 @@ def explain(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Show feature importances, or the contribution of each column to the decision on a row."""
+    """Show feature importances, or explain the decision on a row.
+
+    The contributions of all columns and the intercept add up to the decision value.
+    """
     if (data is None) != (row is None):
         option, other = ("--row", "--data") if data is None else ("--data", "--row")
         raise typer.BadParameter(f"needs {other} too", param_hint=option)

@@ -74,13 +74,13 @@ def fit(  # noqa: PLR0913, PLR0917 (options, given by name)
         str, typer.Option("--task", help="classification or regression; auto: from the target.")
     ] = AUTO,
     scaling: Annotated[
-        str, typer.Option("--scaling", help="range, rank or distinct; auto: compare all.")
+        str, typer.Option("--scaling", help="Scaling: range, rank or distinct; auto: compare all.")
     ] = AUTO,
     solver: Annotated[
-        str, typer.Option("--solver", help="exact (kernel matrix) or additive (tables, any size).")
+        str, typer.Option("--solver", help="Solver: exact (kernel matrix) or additive (any size).")
     ] = AUTO,
     loss: Annotated[
-        str, typer.Option("--loss", help="hinge, logistic, epsilon_insensitive, squared, …")
+        str, typer.Option("--loss", help="Loss: hinge, logistic, epsilon_insensitive, squared, …")
     ] = AUTO,
     folds: Annotated[
         int | None, typer.Option("--folds", min=2, help="Number of cross-validation folds.")
@@ -99,7 +99,10 @@ def fit(  # noqa: PLR0913, PLR0917 (options, given by name)
     force: Force = False,
     progress: Progress = None,
 ) -> None:
-    """Fit a model: compare kernels by cross-validation, and refit the best to all rows."""
+    """Fit a model, with model selection by cross-validation.
+
+    Kernels, scalings and C are compared, and the best are refitted to all rows.
+    """
     limit_threads(jobs)
     from kernsemble.cli.kernel_search import LOSSES, KernelSearch, leaderboard
 

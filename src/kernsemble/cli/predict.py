@@ -56,7 +56,10 @@ def predict(
     force: Force = False,
     progress: Progress = None,
 ) -> None:
-    """Predict the rows of a table of any size; columns are matched by name."""
+    """Predict the rows of a table; columns are matched by name.
+
+    Rows are read in chunks, so the table may be larger than memory.
+    """
     limit_threads(jobs)
     if json and out == "-":
         raise typer.BadParameter("-o - uses standard output: give -o a file", param_hint="--json")

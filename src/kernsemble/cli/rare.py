@@ -68,7 +68,10 @@ def rare(
     force: Force = False,
     progress: Progress = None,
 ) -> None:
-    """Rank rows by a rare class (LAGO, Zhu 2008), with scores on held-out rows."""
+    """Detect a rare class by ranking rows (LAGO, Zhu 2008).
+
+    The ranking is scored on held-out rows.
+    """
     if out is not None:
         check_output("--out", out, force, (table,))
 

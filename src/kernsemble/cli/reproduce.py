@@ -72,9 +72,9 @@ def reproduce(
     ] = False,
     progress: Progress = None,
 ) -> None:
-    """Compute tables and figures of the papers again, and compare them with published numbers.
+    """Reproduce the tables and figures of the papers.
 
-    Results are stored in the output folder: the same command continues an interrupted run, and
+    Our numbers are compared with the published ones. Results are stored in the output folder: the same command continues an interrupted run, and
     computes nothing twice. The exit code is 1 if a cell failed.
     """
     start = time.perf_counter()

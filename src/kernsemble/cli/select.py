@@ -42,7 +42,9 @@ def select(
     ] = None,
     criterion: Annotated[
         str | None,
-        typer.Option("--criterion", help="aic, bic, gcv, logistic-aic, …; default: by target."),
+        typer.Option(
+            "--criterion", help="Criterion: aic, bic, gcv, logistic-aic, …; default: by target."
+        ),
     ] = None,
     universes: Annotated[
         int, typer.Option("--universes", min=1, help="Number of parallel searches that vote.")
@@ -55,7 +57,7 @@ def select(
     force: Force = False,
     progress: Progress = None,
 ) -> None:
-    """Select the columns that matter (parallel evolution, Zhu 2008)."""
+    """Select features by parallel evolution (Zhu 2008)."""
     if out is not None:
         check_output("--out", out, force, (table,))
 
