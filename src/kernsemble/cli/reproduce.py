@@ -74,8 +74,9 @@ def reproduce(
 ) -> None:
     """Reproduce the tables and figures of the papers.
 
-    Our numbers are compared with the published ones. Results are stored in the output folder: the same command continues an interrupted run, and
-    computes nothing twice. The exit code is 1 if a cell failed.
+    Our numbers are compared with the published ones. Results are stored in the output folder:
+    the same command continues an interrupted run, and computes nothing twice. The exit code is 1
+    if a cell failed.
     """
     start = time.perf_counter()
     from kernsemble.experiments.folders import papers

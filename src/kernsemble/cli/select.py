@@ -42,9 +42,7 @@ def select(
     ] = None,
     criterion: Annotated[
         str | None,
-        typer.Option(
-            "--criterion", help="Criterion: aic, bic, gcv, logistic-aic, …; default: by target."
-        ),
+        typer.Option("--criterion", help="aic, bic, gcv, logistic-aic, …; default: by target."),
     ] = None,
     universes: Annotated[
         int, typer.Option("--universes", min=1, help="Number of parallel searches that vote.")
