@@ -41,10 +41,10 @@ from sklearn.svm import SVC
 from kernsemble.detection import HitCurveDisplay, LagoClassifier, average_precision
 from kernsemble.experiments.methods.rare_classes import (
     boosted_trees,
-    tuned_lago,
     forest,
     lago,
     ranking_scores,
+    tuned_lago,
     tuned_svc,
 )
 from kernsemble.experiments.paper_data import RARE_CLASSES, draw, n_draws, rare_rows
