@@ -31,7 +31,7 @@ from sklearn.linear_model import LinearRegression
 
 from kernsemble._typing import FloatArray
 from kernsemble.experiments.methods.column_selection import SELECTIONS, above_the_gap
-from kernsemble.experiments.problems import draw
+from kernsemble.experiments.paper_data import draw
 from kernsemble.selection import ParallelEvolutionSelector
 from kernsemble.selection.criteria import ScoreCache, bind_criterion
 

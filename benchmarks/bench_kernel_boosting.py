@@ -42,11 +42,11 @@ from kernsemble.datasets import load, make_rotated_gaussians, make_threenorm
 from kernsemble.exceptions import DatasetNotFoundError
 from kernsemble.experiments.methods.kernel_boosting import (
     N_EPOCHS,
-    learned_from,
+    learn_kernel,
     perceptron_on,
 )
-from kernsemble.experiments.methods.measures import Values, error_of
-from kernsemble.experiments.problems import Problem
+from kernsemble.experiments.methods.measures import Values, error_percent
+from kernsemble.experiments.paper_data import TrainTestData
 from kernsemble.kernels import Gaussian, Kernel, Linear
 from kernsemble.svm import KernelPerceptron
 
@@ -120,12 +120,12 @@ def timed(function: Callable[..., Any], *arguments: Any) -> tuple[Spent, Any]:
 # -- synthetic
 
 
-def draws_of(sigma: Any, axis: Any, seed: int) -> tuple[Problem, Problem]:
-    """Return one draw with clean and with noisy test rows."""
+def draws_of(sigma: Any, axis: Any, seed: int) -> tuple[TrainTestData, TrainTestData]:
+    """Return a draw with its clean and its noisy test rows."""
     make = partial(make_rotated_gaussians, sigma=sigma, long_axis=axis)
     train = make(300, random_state=3 * seed)
     tests = [make(200, noise=noise, random_state=3 * seed + 1) for noise in (0.0, 0.03)]
-    clean, noisy = (Problem(*train, *test) for test in tests)
+    clean, noisy = (TrainTestData(*train, *test) for test in tests)
     return clean, noisy
 
 
@@ -234,13 +234,13 @@ def _compare(
     spent = dict.fromkeys(names, Spent(0.0, 0.0))
     for pair in combinations(range(10), 2):
         rows, others = np.isin(y, pair), np.isin(y_test, pair)
-        problem = Problem(X[rows], y[rows], X_test[others], y_test[others])
+        problem = TrainTestData(X[rows], y[rows], X_test[others], y_test[others])
         for name in names:
             took, learned = timed(_learned, kernel, name, step, problem)
             spent[name] = Spent(*np.add(spent[name], took))
             n_rounds[name] += len(getattr(learned, "coefficients", ())) / 45
             machine = KernelPerceptron(learned, n_epochs=N_EPOCHS, random_state=0)
-            errors[name].append(error_of(machine.fit(problem.X, problem.y), problem))
+            errors[name].append(error_percent(machine.fit(problem.X, problem.y), problem))
         latest = " ".join(f"{errors[name][-1]:.2f}" for name in names)
         print(f"{pair[0]}-{pair[1]}: {latest}", file=sys.stderr, flush=True)
     found = {name: np.array(each) for name, each in errors.items()}
@@ -263,11 +263,11 @@ def _compare(
     return found
 
 
-def _learned(kernel: Kernel, name: str, step: str, problem: Problem) -> Any:
+def _learned(kernel: Kernel, name: str, step: str, problem: TrainTestData) -> Any:
     if name == "RBF":
         return kernel
     loss, is_transductive = name[:3], name.endswith("test")
-    return learned_from(kernel, problem, loss, step, is_transductive)
+    return learn_kernel(kernel, problem, loss, step, is_transductive)
 
 
 def _verdict(found: dict[str, Any], name: str, other: str) -> str:

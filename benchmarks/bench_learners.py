@@ -14,7 +14,7 @@ import time
 os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
 
 from kernsemble.boosting import AdaBoostClassifier, AdaBoostClassifierCV
-from kernsemble.experiments.problems import draw
+from kernsemble.experiments.paper_data import draw
 from kernsemble.learners import C45Tree, RCDPerceptron
 
 PROBLEMS = ("twonorm-n", "threenorm", "german", "pima")

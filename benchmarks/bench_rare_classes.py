@@ -40,17 +40,17 @@ from sklearn.svm import SVC
 from kernsemble.detection import HitCurveDisplay, LagoClassifier, average_precision
 from kernsemble.experiments.methods.rare_classes import (
     boosted_trees,
-    chosen_lago,
     forest,
     lago,
-    scores_of,
+    ranking_scores,
+    tuned_lago,
     tuned_svc,
 )
-from kernsemble.experiments.problems import RARE_CLASSES, draw, n_draws, rare_rows
+from kernsemble.experiments.paper_data import RARE_CLASSES, draw, n_draws, rare_rows
 
 METHODS = {
     "LAGO": lago,
-    "LAGO, tuned": chosen_lago,
+    "LAGO, tuned": tuned_lago,
     "SVC": tuned_svc,
     "forest": forest,
     "boosting": boosted_trees,
@@ -72,7 +72,7 @@ def run_table(names: list[str], methods: list[str], most: int, figure: str | Non
                 start = time.process_time()
                 model = METHODS[method](problem.X, problem.y)
                 seconds[method].append(time.process_time() - start)
-                scores = scores_of(model, problem.X_test)
+                scores = ranking_scores(model, problem.X_test)
                 precision[method].append(average_precision(problem.y_test, scores))
                 result = f"{precision[method][-1]:.3f}, {seconds[method][-1]:.2f} s"
                 print(f"{name}, fold {place}, {method}: {result}", file=sys.stderr, flush=True)
@@ -133,7 +133,7 @@ def main() -> None:
     parser.add_argument("--figure")
     arguments = parser.parse_args()
     X, y = make_classification(500, weights=[0.9], random_state=0)
-    chosen_lago(X, y)  # compiles
+    tuned_lago(X, y)  # compiles
     if "table" in arguments.parts:
         run_table(arguments.sets, arguments.methods, arguments.folds, arguments.figure)
     if "growth" in arguments.parts:

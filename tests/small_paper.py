@@ -1,4 +1,4 @@
-"""A paper of two quick tables and a figure, whose methods are fake."""
+"""A small paper of two tables and a figure, with fake methods."""
 
 from types import SimpleNamespace
 
@@ -68,7 +68,7 @@ TITLE = "A paper <of> ours"
 
 
 def computed(cell: Cell) -> dict[str, float]:
-    """Return what the fake methods tell."""
+    """Return the values of the fake methods."""
     error = ERRORS[cell.method] + 0.1 * cell.seed
     return {"error": error, "iterations": 7.0, "fit": 0.5}
 
@@ -82,7 +82,7 @@ def curve(records):
 
 @pytest.fixture
 def place(tmp_path, monkeypatch):
-    """Return the folder of papers, which has one, and replace what takes long."""
+    """Return a folder of two papers, and replace everything that takes long."""
     place = tmp_path / "papers"
     for name in ("small-2026", "other-2026"):
         (place / name).mkdir(parents=True)
@@ -101,15 +101,15 @@ def place(tmp_path, monkeypatch):
 
 
 def draw(name, seed):
-    """Tell that a data set is absent."""
+    """Raise the error of a missing data set."""
     if name == "absent":
         raise DatasetNotFoundError("absent is in none of the sources:\n  1. put it there")
 
 
 @pytest.fixture
 def small(place, tmp_path):
-    """Return the paper, and a store that has all but one of its cells, which failed."""
-    paper = Paper.of(place / "small-2026")
+    """Return the paper, and a store of all its cells, one of which failed."""
+    paper = Paper.from_folder(place / "small-2026")
     store = Store(tmp_path / "records.jsonl")
     with store.writing():
         for data in ("twonorm", "ringnorm"):

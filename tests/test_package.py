@@ -1,23 +1,29 @@
-"""The package as a whole: light to import, complete in what it exports."""
+"""The package as a whole: what it exports, what it imports, its errors."""
 
 import pickle
 import subprocess
 import sys
+from copy import copy
 from importlib import import_module
 from inspect import getdoc, isclass, isfunction, ismodule
+from pathlib import Path
 
 import pytest
+from joblib import Parallel, delayed
 
 import kernsemble
 from kernsemble import exceptions
+from kernsemble._arguments import check_positive
 from kernsemble._jit import jit
+from kernsemble._suggestions import suggest
+from kernsemble.persistence import UntrustedModelError
 
 SUBPACKAGES = [name for name in kernsemble.__all__ if ismodule(getattr(kernsemble, name))]
 PUBLIC = ["kernsemble", *(f"kernsemble.{name}" for name in SUBPACKAGES)]
 
 
 @pytest.mark.parametrize("name", PUBLIC)
-def test_what_is_exported_exists_and_is_sorted(name):
+def test_exported_names_exist_and_are_sorted(name):
     module = import_module(name)
     names = getattr(module, "__all__", [])
     assert sorted(names) == list(names)
@@ -41,7 +47,7 @@ def test_unknown_attributes():
         _ = kernsemble.nothing
 
 
-def test_importing_imports_neither_numba_nor_what_draws():
+def test_importing_kernsemble_does_not_import_numba_matplotlib_or_polars():
     heavy = "{'numba', 'llvmlite', 'matplotlib', 'polars'}"  # scikit-learn imports pandas itself
     code = (
         "import sys, kernsemble, kernsemble.kernels, kernsemble.datasets\n"
@@ -67,17 +73,46 @@ def test_compiled_functions_call_each_other():
     assert _quadruple.__name__ == "_quadruple"
 
 
+ERRORS = [
+    exceptions.ArgumentError("C", -1.0, "give a positive number"),
+    exceptions.UnboundKernelError.of("k"),
+    exceptions.ConditionalKernelError.of("k", "a test"),
+    exceptions.NotNeutralError.of("k"),
+    exceptions.UnknownDatasetError("name", "k", "list_datasets() returns all names"),
+    UntrustedModelError(Path("model.skops"), ["builtins.print"]),
+]
+
+
+@pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
 @pytest.mark.parametrize(
-    "error",
-    [
-        exceptions.UnboundKernelError.of("k"),
-        exceptions.ConditionalKernelError.of("k", "a test"),
-        exceptions.NotNeutralError.of("k"),
-        exceptions.UnknownDatasetError.of("k", []),
-    ],
-    ids=lambda error: type(error).__name__,
+    "send", [lambda error: pickle.loads(pickle.dumps(error)), copy], ids=["pickle", "copy"]
 )
-def test_errors_survive_the_way_from_a_worker(error):
-    again = pickle.loads(pickle.dumps(error))
-    assert type(again) is type(error)
-    assert str(again) == str(error)
+def test_errors_keep_message_and_fields_when_pickled_and_copied(error, send):
+    received = send(error)
+    assert type(received) is type(error)
+    assert str(received) == str(error)
+    assert vars(received) == vars(error)
+
+
+def test_an_argument_error_of_a_worker_process_keeps_its_fields():
+    with pytest.raises(exceptions.ArgumentError, match=r"C = -1\.0: give a positive") as caught:
+        Parallel(n_jobs=2)(delayed(check_positive)("C", each) for each in (1.0, -1.0))
+    assert (caught.value.argument, caught.value.value) == ("C", -1.0)
+    assert caught.value.remedy == "give a positive, finite number"
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "hint"),
+    [
+        ("stmp", {}, "did you mean 'stump'?"),
+        ("stump", {"n": 2}, "did you mean 'stump' or 'stumps'?"),
+        ("tree", {}, "give one of 'stump', 'stumps', '3'"),
+        ("tree", {"otherwise": "see the list"}, "see the list"),
+    ],
+)
+def test_suggestions_name_what_is_similar_else_what_there_is(name, settings, hint):
+    assert suggest(name, ["stump", "stumps", 3], **settings) == hint
+
+
+def test_suggestions_do_not_list_a_hundred_names():
+    assert suggest("tree", range(100)).endswith("'11', …")

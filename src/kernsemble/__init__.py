@@ -34,7 +34,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import a sub-package, or `save` and `load`, when it is first asked for."""
+    """Import a sub-package, or `save` and `load`, on first access."""
     if name in ("load", "save"):
         return getattr(import_module(f"{__name__}.persistence"), name)
     if name in __all__:

@@ -5,11 +5,11 @@ import sys
 
 
 def _terminate(number: int, _frame: object) -> None:
-    raise SystemExit(128 + number)  # unwinds, so that unfinished files are removed
+    raise SystemExit(128 + number)  # unwinds the stack, which removes unfinished files
 
 
 def main() -> None:
-    """Run the command that was typed."""
+    """Run the command line."""
     try:
         signal.signal(signal.SIGTERM, _terminate)
         from kernsemble.cli.app import app

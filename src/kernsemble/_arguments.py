@@ -1,46 +1,50 @@
-"""What is demanded of numbers and words; the messages name the argument and the remedy."""
+"""Checks of numbers and words that are given as arguments."""
 
 import math
 from numbers import Integral, Real
 from typing import Any
 
+from kernsemble.exceptions import ArgumentError
+
 
 def check_count(argument: str, value: Any, minimum: int = 1) -> None:
-    """Demand a whole number that is not below ``minimum``."""
+    """Raise an error unless the value is a whole number of at least ``minimum``."""
     if not isinstance(value, Integral) or value < minimum:
-        raise ValueError(f"{argument} = {value!r}: give a whole number of at least {minimum}")
+        raise ArgumentError(argument, value, f"give a whole number of at least {minimum}")
 
 
 def check_positive(argument: str, value: Any) -> None:
-    """Demand a positive, finite number."""
+    """Raise an error unless the value is a positive, finite number."""
     if not (_is_real(value) and 0.0 < value < math.inf):
-        raise ValueError(f"{argument} = {value!r}: give a positive, finite number")
+        raise ArgumentError(argument, value, "give a positive, finite number")
 
 
 def check_penalty(argument: str, value: Any, word: str | None = None) -> None:
-    """Demand a positive number, infinity among them; `word` may stand for one."""
+    """Raise an error unless the value is a positive number, possibly infinite.
+
+    `word` is named in the message as another accepted value; the caller handles it.
+    """
     if not (_is_real(value) and value > 0.0):
-        others = "or np.inf" if word is None else f"np.inf or {word!r}"
-        comma = " " if word is None else ", "
-        raise ValueError(f"{argument} = {value!r}: give a positive number{comma}{others}")
+        others = " or np.inf" if word is None else f", np.inf or {word!r}"
+        raise ArgumentError(argument, value, f"give a positive number{others}")
 
 
 def check_not_negative(argument: str, value: Any) -> None:
-    """Demand a finite number that is not negative."""
+    """Raise an error unless the value is a finite number, 0 or above."""
     if not (_is_real(value) and 0.0 <= value < math.inf):
-        raise ValueError(f"{argument} = {value!r}: give a finite number, 0 or above")
+        raise ArgumentError(argument, value, "give a finite number, 0 or above")
 
 
 def check_share(argument: str, value: Any) -> None:
-    """Demand a share: a number between 0 and 1."""
+    """Raise an error unless the value is a number between 0 and 1."""
     if not (_is_real(value) and 0.0 <= value <= 1.0):
-        raise ValueError(f"{argument} = {value!r}: give a share between 0 and 1")
+        raise ArgumentError(argument, value, "give a share between 0 and 1")
 
 
 def check_choice(argument: str, value: str, choices: tuple[str, ...]) -> None:
-    """Demand one of the given words."""
+    """Raise an error unless the value is one of the given words."""
     if value not in choices:
-        raise ValueError(f"{argument} = {value!r}: give one of {', '.join(map(repr, choices))}")
+        raise ArgumentError(argument, value, f"give one of {', '.join(map(repr, choices))}")
 
 
 def _is_real(value: object) -> bool:

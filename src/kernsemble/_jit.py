@@ -1,9 +1,9 @@
-"""How compiled code is compiled, decided once.
+"""Compilation with Numba: the decorators of all compiled functions.
 
 Numba costs half a second to import, so it is imported when the first compiled function
 is called, never before. Compiled code is cached on disk, releases the GIL, follows
-NumPy's rules for division by zero and keeps the order of floating-point operations, unless a
-function is one of sums that may be added in any order.
+NumPy's rules for division by zero and keeps the order of floating-point operations, except in
+functions marked by `jit_sums`, whose sums may be reordered.
 """
 
 from collections.abc import Callable
@@ -31,7 +31,7 @@ class Compiled(Generic[Arguments, Result]):
 
     @cached_property
     def dispatcher(self) -> Callable[Arguments, Result]:
-        """The function as Numba compiled it, or itself when compilation is switched off."""
+        """The function as Numba compiled it, or the function itself if Numba is disabled."""
         compiled: Callable[Arguments, Result] = _numba().njit(
             cache=True, nogil=True, error_model="numpy", fastmath=self.fastmath
         )(self.function)
@@ -44,13 +44,13 @@ def jit(function: Callable[Arguments, Result]) -> Compiled[Arguments, Result]:
 
 
 def jit_sums(function: Callable[Arguments, Result]) -> Compiled[Arguments, Result]:
-    """Mark a function as compiled code whose sums may be added in any order, several at once."""
+    """Mark a function as compiled code whose sums may be reordered and vectorised."""
     return Compiled(function, in_any_order=True)
 
 
 @cache
 def _numba() -> Any:
-    """Import Numba, and teach it that a `Compiled` within compiled code is its dispatcher."""
+    """Import Numba, and register `Compiled` so that compiled code can call it."""
     import numba
     from numba.extending import typeof_impl
 

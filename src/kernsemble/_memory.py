@@ -1,4 +1,4 @@
-"""How much memory there is."""
+"""Size of the physical memory."""
 
 import os
 
@@ -6,7 +6,7 @@ import numpy as np
 
 
 def physical_memory() -> float:
-    """Return the bytes of memory of this machine, infinity where the system does not tell."""
+    """Return the physical memory in bytes, infinity where the system does not report it."""
     try:
         return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     except (AttributeError, ValueError):

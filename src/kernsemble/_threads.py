@@ -11,14 +11,14 @@ from typing import Any, TypeVar
 import joblib
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
-FEWEST_TASKS = 4  # worth starting threads for, of short tasks
+FEWEST_TASKS = 4  # minimum number of short tasks that are worth starting threads for
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
 
 def n_threads() -> int:
-    """Return how many threads to use: the usable cores, or what joblib's workers are left with."""
+    """Return the number of threads: 1 in a worker thread, else NUMBA_NUM_THREADS or all cores."""
     if _is_worker.here:
         return 1
     return max(int(os.environ.get("NUMBA_NUM_THREADS") or _n_cores()), 1)
@@ -35,10 +35,10 @@ def run(
     on_error: Callable[[], None] | None = None,
     fewest: int = FEWEST_TASKS,
 ) -> list[Result]:
-    """Return ``work(task)`` for every task, done by several threads if there are a few.
+    """Return ``work(task)`` for every task, in several threads from `fewest` tasks on.
 
-    Work that is itself done by such a thread has no threads of its own. After an error or an
-    interrupt `on_error` is called, no further task is begun, and those at work are waited for.
+    Work within such a thread starts no threads of its own. After an error or an interrupt
+    `on_error` is called, no further task is started, and running ones are waited for.
     """
     n = n_threads()
     if len(tasks) < fewest or n == 1:
@@ -56,7 +56,7 @@ def run(
             for future in wait(futures, return_when=FIRST_EXCEPTION).done:
                 future.result()
         except BaseException:
-            for _ in places:  # leaves none to begin
+            for _ in places:  # so that no further task is started
                 pass
             if on_error is not None:
                 on_error()
@@ -68,7 +68,7 @@ def run(
 
 @contextmanager
 def single_threaded() -> Iterator[None]:
-    """Keep to this thread what is done in it, by us, BLAS and OpenMP."""
+    """Limit this library, BLAS and OpenMP to one thread within the context."""
     before, _is_worker.here = _is_worker.here, True
     try:
         with threadpool_limits(1):
@@ -78,7 +78,7 @@ def single_threaded() -> Iterator[None]:
 
 
 def blocks(n: int, height: int) -> list[slice]:
-    """Return the rows of each task, whatever the number of threads."""
+    """Return blocks of at most `height` of `n` rows, independent of the number of threads."""
     return [slice(first, min(first + height, n)) for first in range(0, n, height)]
 
 
@@ -87,7 +87,7 @@ class _IsWorker(local):
 
 
 class _Pool:
-    """Threads that are kept for the next work; a forked process starts its own."""
+    """Threads that are reused; a forked process starts its own."""
 
     _threads: ThreadPoolExecutor | None
 
@@ -100,7 +100,7 @@ class _Pool:
         self._lock, self._threads, self._size = Lock(), None, 0
 
     def get(self, size: int) -> ThreadPoolExecutor:
-        """Return so many threads."""
+        """Return a pool of `size` threads."""
         with self._lock:
             if self._threads is None or self._size != size:
                 self._threads = ThreadPoolExecutor(size, initializer=_become_worker)
@@ -113,7 +113,7 @@ def _become_worker() -> None:
 
 
 class _SingleThreadedBlas:
-    """Keeps BLAS to one thread while at least one caller has threads of its own.
+    """Limit BLAS to one thread while at least one caller runs threads of its own.
 
     The limit belongs to the process: the first to enter sets it, the last to leave lifts it.
     """

@@ -1,6 +1,5 @@
-"""What is accepted as rows and as columns; the messages when it is not."""
+"""Checks of rows, classes, weights and columns."""
 
-import difflib
 from collections.abc import Iterable, Sequence
 from numbers import Integral
 from typing import Any, TypeAlias
@@ -11,6 +10,7 @@ from scipy import sparse
 from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
 
+from kernsemble._suggestions import suggest
 from kernsemble._typing import Array, FloatArray, IntArray, Rows
 
 Column: TypeAlias = int | str | bool
@@ -19,8 +19,8 @@ Column: TypeAlias = int | str | bool
 def as_features(X: ArrayLike, n_features: int | None = None, name: str = "X") -> Rows:
     """Return rows of finite numbers: a C-ordered array or a canonical CSR matrix.
 
-    Float32 stays float32, everything else becomes float64. With `n_features` the number
-    of columns must be that.
+    Float32 stays float32, everything else becomes float64. `n_features` is the required
+    number of columns, None for any.
     """
     _refuse_dates(X, name)
     try:
@@ -46,12 +46,12 @@ def _refuse_dates(X: Any, name: str) -> None:
     dtypes = [getattr(X, "dtype", None)] if dtypes is None else list(dtypes)
     if any(getattr(dtype, "kind", None) in ("m", "M") for dtype in dtypes):
         raise ValueError(
-            f"{name} holds dates or durations: turn them into numbers, in a unit of your choice"
+            f"{name} contains dates or durations: convert them to numbers, such as days"
         )
 
 
 def as_categories(X: ArrayLike, n_features: int | None = None, name: str = "X") -> Array:
-    """Return a table of categories: numbers or text, none of them missing."""
+    """Return a table of categories: numbers or text, without missing values."""
     table: Array = check_array(
         X, accept_sparse=False, dtype=None, ensure_all_finite="allow-nan", input_name=name
     )
@@ -70,28 +70,28 @@ def _is_missing(table: Array) -> Array:
         return np.isnan(table)
     if table.dtype.kind != "O":
         return np.zeros(table.shape, dtype=bool)
-    nothing = {"None", "nan", "<NA>", "NaT"}
+    missing = {"None", "nan", "<NA>", "NaT"}
     return np.array(
-        [[not isinstance(item, str) and str(item) in nothing for item in row] for row in table]
+        [[not isinstance(item, str) and str(item) in missing for item in row] for row in table]
     )
 
 
 def as_table(X: Any, name: str = "X") -> Any:
-    """Return a table whose columns can be taken: a DataFrame as it is, or an array."""
+    """Return a table whose columns can be selected: a DataFrame as it is, or an array."""
     if column_names(X) is not None:
         return X
     return check_array(X, accept_sparse="csr", dtype=None, ensure_all_finite=False, input_name=name)
 
 
 def read_classes(y: Any) -> tuple[Array, IntArray]:
-    """Return the classes in order, and of each row the place of its class among them."""
+    """Return the sorted classes, and the index of each row's class."""
     check_classification_targets(y)
     classes, codes = np.unique(y, return_inverse=True)
     return classes, codes
 
 
 def refuse_one_class(classes: Array) -> None:
-    """Demand at least two classes."""
+    """Raise an error if there is only one class."""
     if len(classes) < 2:
         raise ValueError(
             f"y holds one class only, {classes.tolist()[0]!r}: give examples of two or more"
@@ -101,7 +101,7 @@ def refuse_one_class(classes: Array) -> None:
 def read_weights(
     sample_weight: ArrayLike | None, n: int, name: str = "sample_weight"
 ) -> FloatArray:
-    """Return how often each of `n` rows counts: once without weights, never if zero."""
+    """Return the weights of `n` rows, 1 for each by default."""
     if sample_weight is None:
         return np.ones(n)
     try:
@@ -117,26 +117,26 @@ def read_weights(
         raise ValueError(
             f"{name} is {weight[wrong[0]]} for row {wrong[0]}: give finite numbers, 0 or above"
         )
-    with np.errstate(over="ignore"):  # told here
+    with np.errstate(over="ignore"):  # checked below
         total = weight.sum()
     if total == 0.0:
-        raise ValueError(f"{name} is zero for every row: at least one must count")
+        raise ValueError(f"{name} is zero for every row: give at least one a positive weight")
     if not np.isfinite(total):
-        raise ValueError(f"{name} adds up to more than a float can hold: divide it by its largest")
+        raise ValueError(f"the sum of {name} overflows: divide the weights by the largest")
     return weight
 
 
 def present_rows(
     X: Rows, sample_weight: ArrayLike | None, name: str = "sample_weight"
 ) -> tuple[Rows, FloatArray]:
-    """Return the rows that count, and how often each does."""
+    """Return the rows of positive weight, and their weights."""
     weight = read_weights(sample_weight, X.shape[0], name)
     present = weight > 0.0
     return (X, weight) if present.all() else (X[present], weight[present])
 
 
 def check_place(out: object, shape: tuple[int, ...]) -> None:
-    """Refuse what cannot take a matrix of that shape."""
+    """Raise an error unless `out` can store a matrix of that shape."""
     if not isinstance(out, np.ndarray) or out.dtype.kind != "f" or not out.flags.writeable:
         raise ValueError("out must be a writable array of floating-point numbers")
     if out.shape != shape:
@@ -144,7 +144,7 @@ def check_place(out: object, shape: tuple[int, ...]) -> None:
 
 
 def column_ends(X: Rows) -> tuple[FloatArray, FloatArray]:
-    """Return the smallest and the largest value of every column, stored or not."""
+    """Return the smallest and the largest value of every column, dense or sparse."""
     ends = X.min(axis=0), X.max(axis=0)
     if sparse.issparse(X):
         ends = tuple(each.toarray().ravel() for each in ends)
@@ -158,7 +158,7 @@ def column_names(X: object) -> tuple[Any, ...] | None:
 
 
 def check_n_features(seen: int, expected: int | None, name: str = "X") -> None:
-    """Refuse a table that has another number of columns than the kernel was bound to."""
+    """Raise an error unless a table has as many columns as the kernel was bound to."""
     if expected is not None and seen != expected:
         raise ValueError(
             f"{name} has {seen} features, but the kernel is bound to {expected}: "
@@ -167,7 +167,7 @@ def check_n_features(seen: int, expected: int | None, name: str = "X") -> None:
 
 
 def check_column_names(X: object, expected: tuple[Any, ...] | None, name: str = "X") -> None:
-    """Refuse a DataFrame whose columns are not those, in order, the kernel was bound to."""
+    """Raise an error unless a DataFrame has the column names that the kernel was bound to."""
     seen = column_names(X)
     if (
         expected is not None
@@ -182,15 +182,15 @@ def check_column_names(X: object, expected: tuple[Any, ...] | None, name: str = 
 
 
 def as_columns(columns: Column | Iterable[Column]) -> tuple[Column, ...]:
-    """Return chosen columns as a tuple: of indices, of names, or a mask of all columns."""
+    """Return selected columns as a tuple: of indices, of names, or a mask of all columns."""
     single = isinstance(columns, (int, Integral, str))
-    chosen = (columns,) if single else tuple(columns) if isinstance(columns, Iterable) else ()
-    is_mask = [isinstance(column, (bool, np.bool_)) for column in chosen]
-    if not chosen or (any(is_mask) and not (all(is_mask) and any(chosen))):
+    selected = (columns,) if single else tuple(columns) if isinstance(columns, Iterable) else ()
+    is_mask = [isinstance(column, (bool, np.bool_)) for column in selected]
+    if not selected or (any(is_mask) and not (all(is_mask) and any(selected))):
         raise ValueError(
             f"on({columns!r}): give one or several columns by index or name, or a mask of all"
         )
-    return tuple(_as_column(column) for column in chosen)
+    return tuple(_as_column(column) for column in selected)
 
 
 def _as_column(column: Any) -> Column:
@@ -199,7 +199,7 @@ def _as_column(column: Any) -> Column:
     if isinstance(column, (bool, np.bool_)):
         return bool(column)
     if not isinstance(column, Integral):
-        raise ValueError(f"on({column!r}): a column is chosen by an index or by a name")
+        raise ValueError(f"on({column!r}): give a column by its index or its name")
     return int(column)
 
 
@@ -228,24 +228,23 @@ def _locate(column: Column, n_features: int, names: Sequence[Any] | None) -> int
 def _locate_name(column: str, names: Sequence[Any] | None) -> int:
     if names is None:
         raise ValueError(
-            f"on({column!r}): columns can be chosen by name only in a DataFrame with names: give "
-            "one, or choose the column by its position"
+            f"on({column!r}): columns can be selected by name only in a DataFrame: give one, or "
+            "select the column by its position"
         )
     found = [place for place, name in enumerate(names) if name == column]
     if len(found) == 1:
         return found[0]
     if found:
         raise ValueError(
-            f"on({column!r}): several columns of that name, at {found}: rename them, or choose by "
+            f"on({column!r}): several columns of that name, at {found}: rename them, or select by "
             "position"
         )
-    near = difflib.get_close_matches(column, [str(name) for name in names], n=1)
-    hint = f"did you mean {near[0]!r}?" if near else f"there are {list(names)}"
+    hint = suggest(column, names, otherwise=f"there are {list(names)}")
     raise ValueError(f"on({column!r}): no such column; {hint}")
 
 
 def take_columns(X: Any, positions: IntArray) -> Any:
-    """Return some columns of a table, which stays of its own kind."""
+    """Return some columns of a table, as the same kind of table."""
     if hasattr(X, "iloc"):
         return X.iloc[:, positions]
     return X[:, positions.tolist()]
@@ -254,7 +253,7 @@ def take_columns(X: Any, positions: IntArray) -> Any:
 def chosen_columns(
     X: Any, columns: Sequence[Column], positions: IntArray | None = None, name: str = "X"
 ) -> Any:
-    """Return the chosen columns of a table: found by name in a DataFrame, else by position."""
+    """Return the selected columns of a table, by name in a DataFrame, else by position."""
     table = as_table(X, name)
     if positions is None or column_names(table) is not None:
         positions = locate_columns(columns, table.shape[1], column_names(table))

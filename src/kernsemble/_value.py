@@ -13,7 +13,7 @@ else:
 
 
 class Value(_Dataclass):
-    """Base of the frozen dataclasses that hold arrays.
+    """Base class of frozen dataclasses that contain arrays.
 
     Arrays become read-only and NumPy's numbers Python's. Two values are equal when their
     types are and every field is, arrays compared element by element with their dtype;
@@ -26,11 +26,11 @@ class Value(_Dataclass):
             object.__setattr__(self, field.name, _frozen(getattr(self, field.name)))
 
     def __getstate__(self) -> dict[str, Any]:
-        return {field.name: getattr(self, field.name) for field in fields(self)}  # nothing cached
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # no caches
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self.__post_init__()  # arrays read from a file or a pickle can be written to
+        self.__post_init__()  # unpickled arrays are writable
 
     def _content(self) -> tuple[Hashable, ...]:
         return tuple(_hashable(getattr(self, field.name)) for field in fields(self))

@@ -1,11 +1,39 @@
-"""The errors that are this library's own; each message ends with the remedy."""
+"""Errors and warnings of this library; each message ends with a remedy."""
 
-from collections.abc import Iterable
-from typing import Self
+from typing import Any, Self
+
+
+class ArgumentError(ValueError):
+    """An argument has a value that is not accepted.
+
+    Attributes
+    ----------
+    argument : str
+        Name of the argument.
+    value : object
+        Value that was given.
+    remedy : str
+        Values that are accepted, or what to do instead.
+
+    Examples
+    --------
+    >>> from kernsemble.exceptions import ArgumentError
+    >>> ArgumentError("C", -1.0, "give a positive number or np.inf")
+    ArgumentError('C', -1.0, 'give a positive number or np.inf')
+    >>> print(_)
+    C = -1.0: give a positive number or np.inf
+    """
+
+    def __init__(self, argument: str, value: Any, remedy: str) -> None:
+        super().__init__(argument, value, remedy)  # the arguments that pickle and copy pass again
+        self.argument, self.value, self.remedy = argument, value, remedy
+
+    def __str__(self) -> str:
+        return f"{self.argument} = {self.value!r}: {self.remedy}"
 
 
 class UnboundKernelError(ValueError):
-    """A kernel was evaluated before it had seen the data that fixes its constants."""
+    """A kernel was evaluated before it was bound to the data that fixes its constants."""
 
     @classmethod
     def of(cls, kernel: object) -> Self:
@@ -21,49 +49,42 @@ class ConditionalKernelError(ValueError):
 
     @classmethod
     def of(cls, kernel: object, purpose: str) -> Self:
-        """Return the error for a kernel and what it was used for."""
+        """Return the error for a kernel and the purpose it was used for."""
         return cls(
             f"{kernel} is only conditionally positive definite: it is meaningful between "
-            f"coefficients that sum to zero, which {purpose} does not promise; "
+            f"coefficients that sum to zero, which {purpose} does not guarantee; "
             "use the kernel with its constant instead, kernel.full"
         )
 
 
 class NotNeutralError(ValueError):
-    """Theorem 16 was asked of hypotheses whose votes do not cancel."""
+    """Theorem 16 was applied to hypotheses whose votes do not cancel."""
 
     @classmethod
     def of(cls, operand: object) -> Self:
         """Return the error for one side of an AND."""
         return cls(
-            f"AND needs hypotheses that vote ±1 and cancel at every point, and {operand} is not "
-            "known to have them: Stump(), MiddleStump(), Perceptron(), Category(), Constant() "
-            "and their combinations do; '*' (XOR) accepts any definite kernel"
+            "AND needs hypotheses that vote ±1 and cancel at every point, which is not "
+            f"guaranteed for {operand}: use Stump(), MiddleStump(), Perceptron(), Category(), "
+            "Constant() or combinations of them; '*' (XOR) accepts any definite kernel"
         )
 
 
 class GramTooLargeError(MemoryError):
-    """A kernel matrix would not fit in the memory of this machine."""
+    """A kernel matrix would not fit in the memory of this computer."""
 
 
 class RowsOnDemandWarning(UserWarning):
     """A kernel matrix is larger than the memory allowed, so its rows are computed on demand."""
 
 
-class UnknownDatasetError(ValueError):
+class UnknownDatasetError(ArgumentError):
     """No data set of the catalogue has this name."""
-
-    @classmethod
-    def of(cls, name: str, close_matches: Iterable[str]) -> Self:
-        """Return the error for a name and those that are spelt alike."""
-        matches = " or ".join(map(repr, close_matches))
-        advice = f"did you mean {matches}?" if matches else "list_datasets() names them all"
-        return cls(f"name = {name!r} is in no catalogue: {advice}")
 
 
 class DatasetNotFoundError(FileNotFoundError):
-    """A data set of the catalogue is in none of the places where it was looked for."""
+    """A data set of the catalogue was found in none of its sources."""
 
 
 class DatasetMismatchError(ValueError):
-    """A copy of a data set differs from the one the catalogue describes."""
+    """A copy of a data set differs from the one that the catalogue describes."""

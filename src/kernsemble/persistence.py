@@ -47,7 +47,26 @@ class ModelFileError(ValueError):
 
 
 class UntrustedModelError(ValueError):
-    """A file contains types that are not trusted."""
+    """A file contains types that neither this library nor scikit-learn vouches for.
+
+    Attributes
+    ----------
+    path : Path
+        The file.
+    types : tuple of str
+        Full names of these types.
+    """
+
+    def __init__(self, path: Path, types: Iterable[str]) -> None:
+        self.path, self.types = path, tuple(types)
+        super().__init__(path, self.types)  # the arguments that pickle and copy pass again
+
+    def __str__(self) -> str:
+        return (
+            f"{self.path} contains types that are not known to be harmless: "
+            f"{', '.join(self.types)}. If you trust the file and these types, "
+            f"load(path, trusted={list(self.types)!r})"
+        )
 
 
 class VersionMismatchWarning(UserWarning):
@@ -168,10 +187,7 @@ def load(path: str | os.PathLike[str], trusted: Iterable[str] = ()) -> Any:
             f"{path} contains a model that cannot be loaded here ({type(error).__name__}: {error})."
             f" It was saved with {_text(versions)}: install these, or fit and save it again"
         ) from error
-    raise UntrustedModelError(
-        f"{path} holds types that are not known to be harmless: {', '.join(unknown)}. If you know "
-        f"where the file comes from and what they do, load(path, trusted={unknown!r})"
-    )
+    raise UntrustedModelError(path, unknown)
 
 
 def _import_skops() -> Any:

@@ -1,4 +1,4 @@
-"""Tables as users have them, and models fitted to them from the command line."""
+"""Tables with mixed columns, and models fitted to them from the command line."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -18,7 +18,7 @@ QUICK = ("--kernel", "stump", "--scaling", "range", "--folds", "2")
 
 
 def mixed_table(n: int, seed: int) -> Any:
-    """Return numbers, truth values, categories and missing entries, with two targets."""
+    """Return a table of numbers, truth values, categories and missing values, with two targets."""
     rng = np.random.default_rng(seed)
     a, b = rng.normal(size=(2, n))
     colour, flag = rng.choice(["red", "grün", "blue"], n), rng.random(n) < 0.5
@@ -37,7 +37,7 @@ def mixed_table(n: int, seed: int) -> Any:
 
 @pytest.fixture
 def run() -> Callable[..., Any]:
-    """Return what runs a command in this process."""
+    """Return a function that runs a command in this process."""
     return lambda *words: CliRunner().invoke(app, [str(word) for word in words])
 
 
@@ -64,7 +64,7 @@ def folder(tmp_path_factory) -> Path:
 
 @pytest.fixture
 def refused(run, tmp_path) -> Callable[..., str]:
-    """Return what runs a command that must fail with one line and leave nothing behind."""
+    """Return a function that checks that a command fails with one line and writes no file."""
 
     def refused_line(*words: Any, code: int = 1) -> str:
         before = {path: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}

@@ -1,4 +1,4 @@
-"""All commands together: help, errors that should not happen, and what is imported when."""
+"""The command-line app: help, error messages, exit codes and lazy imports."""
 
 import signal
 import subprocess
@@ -20,7 +20,7 @@ def test_help(run, words):
     assert "Usage: " in result.stdout
 
 
-def test_commands_that_are_not(refused):
+def test_unknown_commands_are_usage_errors(refused):
     assert "No such command 'fti'" in refused("fti", code=2)
     assert "TABLE" in refused("fit", code=2)
 
@@ -30,13 +30,13 @@ def test_commands_that_are_not(refused):
     [
         (ValueError("C = 0:\n give more"), 1, "error: C = 0: give more"),
         (MemoryError(), 1, "error: MemoryError"),
-        (ZeroDivisionError("x"), 1, "ZeroDivisionError: x; this should not happen"),
+        (ZeroDivisionError("x"), 1, "ZeroDivisionError: x; this is a bug"),
         (KeyboardInterrupt(), 130, "error: interrupted: nothing was written"),
         (SystemExit(3), 3, ""),
     ],
     ids=lambda case: type(case).__name__,
 )
-def test_whatever_happens_is_told_in_one_line(run, monkeypatch, error, code, line):
+def test_every_error_is_one_line(run, monkeypatch, error, code, line):
     def fail(*_, **__):
         raise error
 
@@ -77,13 +77,14 @@ def test_commands_are_listed_without_numeric_libraries():
 def test_exit_codes_are_documented(run):
     codes = commands.FAILURE, commands.USAGE, commands.INTERRUPTED
     assert (
-        "0 done, {} failed, {} wrong usage, {} interrupted".format(*codes) in run("--help").stdout
+        "0 success, {} failure, {} wrong usage, {} interrupted".format(*codes)
+        in run("--help").stdout
     )
 
 
 @pytest.fixture
 def typed(monkeypatch):
-    """Return what runs the console script with some words."""
+    """Return a function that runs the console script and returns its exit code."""
 
     def run_script(*words):
         monkeypatch.setattr(sys, "argv", ["kernsemble", *words])

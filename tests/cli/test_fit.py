@@ -1,4 +1,4 @@
-"""``kernsemble fit``: what it tells, what it writes, and what it refuses."""
+"""``kernsemble fit``: its output, its files and its errors."""
 
 import gzip
 import json
@@ -24,27 +24,27 @@ def numbers_csv(path, n=80, seed=0):
 
 
 @pytest.mark.large
-def test_auto_lets_kernels_race_on_numbers(run, tmp_path):
+def test_auto_compares_kernels_on_numbers(run, tmp_path):
     train, out = numbers_csv(tmp_path / "train.csv"), tmp_path / "m.skops"
     test = numbers_csv(tmp_path / "test.csv", seed=1)
     result = run("fit", train, "--target", "y", "--test", test, "--out", out, "--json")
     assert result.exit_code == 0, result.output
-    told = json.loads(result.stdout)
-    kernels = {each["kernel"].partition("(")[0] for each in told["leaderboard"]}
+    output = json.loads(result.stdout)
+    kernels = {each["kernel"].partition("(")[0] for each in output["leaderboard"]}
     assert kernels == {"Stump", "Perceptron", "Laplacian", "Exponential"}
-    assert told["classes"] == [-1, 1]
-    best, model = told["leaderboard"][0], load(out)
+    assert output["classes"] == [-1, 1]
+    best, model = output["leaderboard"][0], load(out)
     assert best["score"]["low"] < best["score"]["value"] < best["score"]["high"]
     assert best["score"]["value"] == pytest.approx(model.best_score_)
     assert str(model.best_params_["kernel"]) == best["kernel"]
-    tests = {each["name"]: each["value"] for each in told["test"]}
+    tests = {each["name"]: each["value"] for each in output["test"]}
     frame = pl.read_csv(test)
     right = model.score(frame.drop("y"), frame["y"].to_numpy())
     assert tests["accuracy"] == pytest.approx(right)
     assert tests.keys() >= {"accuracy", "balanced accuracy", "ROC AUC"}
 
 
-def test_the_leaderboard_orders_what_contended(run, folder, tmp_path):
+def test_the_leaderboard_is_sorted_by_score(run, folder, tmp_path):
     words = "fit", folder / "train.csv", "-t", "label", "--drop", "level", "--folds", "2"
     kernels = "--kernel", "stump,middle-stump", "--scaling", "rank", "--json"
     result = run(*words, *kernels, "-o", tmp_path / "m.skops")
@@ -55,21 +55,21 @@ def test_the_leaderboard_orders_what_contended(run, folder, tmp_path):
     assert means == sorted(means, reverse=True)
 
 
-def test_a_report_for_people(run, folder, tmp_path):
+def test_the_text_output(run, folder, tmp_path):
     words = "fit", folder / "train.csv", "-t", "level", "--drop", "label", *QUICK
     result = run(*words, "-o", tmp_path / "m.skops", "--test", folder / "new.csv", "--progress")
     assert result.exit_code == 0, result.output
     for part in ("150 rows", "regression (inferred", "Leaderboard, 2 folds", "stump", "test: R²"):
         assert part in result.stdout
-    assert "choosing kernel and C" in result.stderr
+    assert "selecting kernel and C" in result.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["m.skops"]
 
 
 def test_a_model_file_is_an_estimator_that_python_can_use(folder):
     model, new = load(folder / "classes.skops"), pl.read_parquet(folder / "new.parquet")
     assert list(model.feature_names_in_) == ["a", "b", "colour", "flag"]
-    assert model.training_table_.target == "label"
-    assert model.training_table_.kinds == ("number", "number", "category", "number")
+    assert model.table_schema_.target == "label"
+    assert model.table_schema_.kinds == ("number", "number", "category", "number")
     share = model.score(new.select(model.feature_names_in_.tolist()), new["label"].to_numpy())
     assert share > 0.7
 
@@ -86,7 +86,7 @@ def test_a_model_file_is_an_estimator_that_python_can_use(folder):
         (["1", "2"], ("--task", "regression"), "regression"),
     ],
 )
-def test_the_task_is_inferred_or_told(run, tmp_path, values, options, task):
+def test_the_task_is_inferred_or_given(run, tmp_path, values, options, task):
     lines = [f"{k % 7},{values[k % len(values)]}" for k in range(40)]
     table = tmp_path / "t.csv"
     table.write_text("\n".join(["x,y", *lines]))
@@ -95,7 +95,7 @@ def test_the_task_is_inferred_or_told(run, tmp_path, values, options, task):
     assert json.loads(result.stdout)["task"] == task
 
 
-def test_other_separators_words_for_nothing_and_packed_files(run, tmp_path):
+def test_other_separators_missing_markers_and_compressed_files(run, tmp_path):
     rows = [f"{k};{'?' if k % 5 == 0 else k % 3};{'uv'[k % 2]}" for k in range(40)]
     table = tmp_path / "t.csv.gz"
     with gzip.open(table, "wt", encoding="utf-8-sig") as file:
@@ -106,7 +106,7 @@ def test_other_separators_words_for_nothing_and_packed_files(run, tmp_path):
     assert json.loads(result.stdout)["columns"] == {"x": "number", "z": "number"}
 
 
-def test_rows_can_be_drawn_and_seeds_repeat(run, folder, tmp_path):
+def test_drawn_rows_are_repeatable_by_seed(run, folder, tmp_path):
     words = "fit", folder / "train.csv", "-t", "label", "--drop", "level", *QUICK, "--max-rows", 60
     for name in ("one", "two"):
         result = run(*words, "--seed", 3, "-o", tmp_path / f"{name}.skops", "--json")
@@ -116,7 +116,7 @@ def test_rows_can_be_drawn_and_seeds_repeat(run, folder, tmp_path):
     assert_array_equal(one.decision_function(new), two.decision_function(new))
 
 
-def test_existing_files_are_replaced_only_by_force(run, refused, tmp_path):
+def test_existing_files_are_overwritten_only_with_force(run, refused, tmp_path):
     train = numbers_csv(tmp_path / "train.csv")
     out = tmp_path / "m.skops"
     out.write_text("precious")
@@ -128,14 +128,14 @@ def test_existing_files_are_replaced_only_by_force(run, refused, tmp_path):
 
 
 def broken_tables():
-    """Yield what is wrong, how the file reads, and what the error must say."""
-    yield "missing target", b"x,why\n1,2\n", "--target 'y'", "there are 'x', 'why'"
+    """Yield a name, the content of the file, and parts of the error message."""
+    yield "missing target", b"x,why\n1,2\n", "--target 'y'", "give one of 'x', 'why'"
     yield "empty", b"", "is empty", "header and rows"
     yield "blank", b"\n\n", "first line is empty", "name the columns"
     yield "no rows", b"x,y\n", "no rows", "t.csv"
     yield "one class", b"x,y\n1,a\n2,a\n3,a\n", "one class only, a", "two or more"
-    yield "not UTF-8", "x,y\n1,café\n2,b\n".encode("latin-1"), "not in UTF-8", "iconv"
-    yield "header not UTF-8", "é,y\n1,2\n".encode("latin-1"), "not in UTF-8", "iconv"
+    yield "not UTF-8", "x,y\n1,café\n2,b\n".encode("latin-1"), "not encoded in UTF-8", "iconv"
+    yield "header not UTF-8", "é,y\n1,2\n".encode("latin-1"), "not encoded in UTF-8", "iconv"
     yield "duplicate columns", b"x,x,y\n1,2,3\n", "several columns named 'x'", "rename"
     yield "ragged", b"x,y\n1,a\n2,b,c\n", "cannot be read as CSV", "more fields"
     yield "binary", b"x,y\0\x01\n", "is not text", "CSV"
@@ -192,7 +192,7 @@ def test_wrong_files_are_refused(refused, folder, tmp_path):
         (("--task", "ranking"), "classification, regression"),
         (("--scaling", "z"), "range, rank, distinct"),
         (("--loss", "absolute"), "hinge"),
-        (("--scoring", "accurac"), "did you mean accuracy?"),
+        (("--scoring", "accurac"), "did you mean 'accuracy'?"),
         (("--folds", "1"), "equal to 2"),
         (("--colour", "1"), "No such option"),
     ],
@@ -202,7 +202,7 @@ def test_wrong_options_are_usage_errors(refused, folder, tmp_path, options, part
     assert part in refused(*words, *options, code=2)
 
 
-def test_tasks_that_do_not_suit_the_target(refused, folder, tmp_path):
+def test_tasks_that_do_not_fit_the_target_are_errors(refused, folder, tmp_path):
     words = "fit", folder / "train.csv", "-o", tmp_path / "m.skops", "-t"
     assert "not numbers" in refused(*words, "label", "--task", "regression")
     assert "not classes" in refused(*words, "level", "--task", "classification")
@@ -211,7 +211,7 @@ def test_tasks_that_do_not_suit_the_target(refused, folder, tmp_path):
     assert "epsilon_insensitive" in line
 
 
-def test_what_the_library_refuses_is_told_with_the_file(refused, folder, tmp_path):
+def test_errors_of_the_library_name_the_file(refused, folder, tmp_path):
     words = (
         "fit",
         folder / "train.csv",
@@ -227,7 +227,7 @@ def test_what_the_library_refuses_is_told_with_the_file(refused, folder, tmp_pat
     assert "--scoring r2" in refused(*words, "--scoring", "r2", "--json")
 
 
-def test_a_column_without_a_name_is_left_out(run, folder, tmp_path):
+def test_a_column_without_a_name_is_ignored(run, folder, tmp_path):
     table = tmp_path / "t.csv"
     pd.read_csv(folder / "train_numbers.csv").to_csv(table)  # with row numbers
     words = "fit", table, "-t", "label", *QUICK, "-o", tmp_path / "m.skops", "--json"
@@ -236,7 +236,7 @@ def test_a_column_without_a_name_is_left_out(run, folder, tmp_path):
     assert "a column without a name" in result.stderr
 
 
-def test_text_that_names_rows_is_noted(run, tmp_path):
+def test_a_note_names_text_columns_that_identify_rows(run, tmp_path):
     lines = [f"{k},name {k},{'uv'[k % 2]}" for k in range(120)]
     table = tmp_path / "t.csv"
     table.write_text("\n".join(["x,who,y", *lines]))
@@ -244,7 +244,7 @@ def test_text_that_names_rows_is_noted(run, tmp_path):
     assert "--drop 'who'" in result.stderr
 
 
-def test_classes_of_the_test_file_are_read_as_those_of_training(run, tmp_path):
+def test_classes_of_the_test_file_have_the_type_of_the_training_classes(run, tmp_path):
     train, test = tmp_path / "train.csv", tmp_path / "test.csv"
     train.write_text("x,y\n" + "1,1\n2,x\n" * 20)
     test.write_text("x,y\n1,1\n1,1\n")

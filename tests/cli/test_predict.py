@@ -1,4 +1,4 @@
-"""``kernsemble predict``: columns by name, rows in chunks, and what is new told."""
+"""``kernsemble predict``: columns by name, rows in chunks, unseen categories."""
 
 import json
 import zipfile
@@ -11,7 +11,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import LogisticRegression
 
 from kernsemble import load, save
-from kernsemble.cli import tables
 from kernsemble.kernels import Stump
 from kernsemble.svm import InfiniteEnsembleClassifier
 
@@ -37,10 +36,10 @@ def test_scores_are_those_of_the_model(run, folder, tmp_path, ending):
     assert_allclose(chances, model.predict_proba(X), rtol=1e-12)
 
 
-def test_chunks_agree_with_the_whole(run, folder, tmp_path, monkeypatch):
-    monkeypatch.setattr(tables, "ROWS_A_CHUNK", 7)
+def test_predictions_do_not_depend_on_chunks(run, folder, tmp_path):
     out = tmp_path / "scores.csv.gz"
-    assert run("predict", folder / "numbers.skops", folder / "new.csv", "-o", out).exit_code == 0
+    words = "predict", folder / "numbers.skops", folder / "new.csv", "-o", out
+    assert run(*words, "--chunk-rows", 7).exit_code == 0
     model = load(folder / "numbers.skops")
     assert_allclose(pl.read_csv(out)["prediction"], model.predict(features(folder, "numbers")))
 
@@ -55,21 +54,21 @@ def test_columns_are_found_by_name(run, folder, tmp_path):
         assert result.exit_code == 0, result.output
         results.append(result.stdout)
     assert results[0] == results[1]
-    assert "ignored (1): 'more'" in result.stderr
+    assert "1 columns are not used by the model: 'more'" in result.stderr
 
 
-def test_missing_columns_and_values_that_are_no_numbers_are_refused(refused, folder, tmp_path):
+def test_missing_columns_and_text_in_numeric_columns_are_errors(refused, folder, tmp_path):
     new, out = pl.read_csv(folder / "new.csv"), tmp_path / "scores.csv"
     table = tmp_path / "table.csv"
     words = "predict", folder / "classes.skops", table, "-o", out
     new.drop("a", "flag").write_csv(table)
     line = refused(*words)
-    assert "misses 2 of the 4 columns" in line
+    assert "lacks 2 of the 4 columns" in line
     assert "'a', 'flag'" in line
     text = new.with_columns(pl.col("a").cast(pl.String))
     text[:5].with_columns(pl.Series("a", ["1", " 2.5", "", "many", "3"])).write_csv(table)
     line = refused(*words)
-    assert "column 'a' held numbers in training" in line
+    assert "column 'a' holds numbers in the training data" in line
     assert "'many' in row 4" in line
     new.with_columns(a=pl.lit("-inf")).write_csv(table)
     assert "column 'a' is infinite in row 1" in refused(*words)
@@ -93,24 +92,24 @@ def test_unseen_categories_are_counted(run, folder, tmp_path):
     new.with_columns(pl.Series("colour", colours)).write_csv(table)
     out = tmp_path / "scores.csv"
     words = "predict", folder / "classes.skops", table, "-o", out
-    told = json.loads(run(*words, "--json").stdout)
-    assert told["unseen_categories"] == {"colour": 4}
-    assert told["rows"] == new.height
+    output = json.loads(run(*words, "--json").stdout)
+    assert output["unseen_categories"] == {"colour": 4}
+    assert output["rows"] == new.height
     assert "column 'colour': 4 entries" in run(*words, "--force").stderr
     model, X = load(folder / "classes.skops"), pl.read_csv(table)
     expected = model.predict(X.select(model.feature_names_in_.tolist()))
     assert_array_equal(pl.read_csv(out)["prediction"].to_numpy(), expected)
 
 
-def test_a_matrix_does_not_know_missing_values(refused, folder, tmp_path):
+def test_the_exact_solver_does_not_support_missing_values(refused, folder, tmp_path):
     table = tmp_path / "table.csv"
     table.write_text("a,c\n1,2\n,3\n")
     line = refused("predict", folder / "exact.skops", table, "-o", tmp_path / "s.csv")
-    assert "column 'a' misses a value in row 2" in line
+    assert "column 'a' has a missing value in row 2" in line
     assert "--solver additive" in line
 
 
-def test_models_from_python_serve_as_well(run, folder, tmp_path):
+def test_models_saved_in_python_can_be_used(run, folder, tmp_path):
     X = pl.read_csv(folder / "train.csv")
     save(
         InfiniteEnsembleClassifier().fit(X.select("a", "colour"), X["label"].to_numpy()),
@@ -122,7 +121,7 @@ def test_models_from_python_serve_as_well(run, folder, tmp_path):
 
 
 def wrong_models(folder, place):
-    """Yield files that are no models of ours, and what the error must say."""
+    """Yield files that are not our models, and part of the error message."""
     text = place / "text.skops"
     text.write_text("hello")
     yield text, "was not written by kernsemble"
@@ -135,7 +134,7 @@ def wrong_models(folder, place):
     yield archive, "was not written by kernsemble"
     yield save(Stump(), place / "kernel.skops"), "not a fitted model"
     nameless = InfiniteEnsembleClassifier().fit(np.array([[0.0], [1.0]]), [0, 1])
-    yield save(nameless, place / "nameless.skops"), "knows no names of columns"
+    yield save(nameless, place / "nameless.skops"), "a model without column names"
     foreign = LogisticRegression().fit(pl.DataFrame({"a": [0.0, 1.0]}), [0, 1])
     foreign.spoilt_ = Foreign()
     yield save(foreign, place / "foreign.skops"), "not known to be harmless"
@@ -147,10 +146,10 @@ def wrong_models(folder, place):
 
 
 class Foreign:
-    """A type that the library does not vouch for."""
+    """A type that the library does not trust."""
 
 
-def test_only_models_of_ours_are_opened(refused, folder, tmp_path):
+def test_only_our_models_are_opened(refused, folder, tmp_path):
     for model, part in wrong_models(folder, tmp_path):
         assert part in refused("predict", model, folder / "new.csv", "-o", tmp_path / "s.csv")
 

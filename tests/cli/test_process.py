@@ -1,4 +1,4 @@
-"""The command line as a user has it: a process, its exit codes, and interrupts."""
+"""The command line as a process: exit codes and interrupts."""
 
 import json
 import os
@@ -17,13 +17,13 @@ SIGNALS = {signal.SIGINT: 130, signal.SIGTERM: 143}
 
 
 def typed(*words):
-    """Return how a command ended that was typed."""
+    """Run a command in a process and return its result."""
     command = [*COMMAND, *map(str, words)]
     return subprocess.run(command, capture_output=True, text=True, env=COMPILED)
 
 
 @pytest.mark.large
-def test_fit_predict_and_what_is_left(folder, tmp_path):
+def test_fit_and_predict_leave_only_their_outputs(folder, tmp_path):
     out, scores = tmp_path / "m.skops", tmp_path / "scores.csv"
     words = "--target", "label", "--drop", "level", "--kernel", "stump", "--jobs", 1, "--folds", 2
     fitted = typed("fit", folder / "train.csv", *words, "--out", out, "--json")
@@ -38,17 +38,17 @@ def test_fit_predict_and_what_is_left(folder, tmp_path):
 
 
 def test_version_and_errors():
-    told = typed("--version")
-    assert (told.returncode, told.stdout) == (0, f"kernsemble {kernsemble.__version__}\n")
+    output = typed("--version")
+    assert (output.returncode, output.stdout) == (0, f"kernsemble {kernsemble.__version__}\n")
     wrong = typed("fit", "none.csv", "--target", "y", "--out", "m.skops")
     assert (wrong.returncode, wrong.stdout) == (1, "")
-    assert wrong.stderr.startswith("kernsemble: error: none.csv: there is no such file")
+    assert wrong.stderr.startswith("kernsemble: error: none.csv: no such file")
     assert wrong.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize("sent", SIGNALS, ids=lambda each: each.name)
 def test_an_interrupted_fit_leaves_nothing(tmp_path, sent):
-    """The signal comes while machines are solved: a bar was seen on the terminal before."""
+    """Send the signal during model selection, when the bar is shown."""
     table = tmp_path / "train.csv"
     lines = (f"{(k * 7919) % 1009},{(k * 104729) % 997},{k % 3}" for k in range(30_000))
     table.write_text("\n".join(["a,b,y", *lines]))
@@ -61,7 +61,7 @@ def test_an_interrupted_fit_leaves_nothing(tmp_path, sent):
         env=COMPILED,
     ) as process:
         seen = ""
-        while "choosing" not in seen:
+        while "selecting" not in seen:
             letter = process.stderr.read(1)
             assert letter, seen
             seen += letter
@@ -74,7 +74,7 @@ def test_an_interrupted_fit_leaves_nothing(tmp_path, sent):
     assert [path.name for path in tmp_path.iterdir()] == ["train.csv"]
 
 
-def test_a_reader_that_leaves_is_no_error(folder):
+def test_a_closed_pipe_is_silent(folder):
     command = [
         *COMMAND,
         "predict",
@@ -85,6 +85,6 @@ def test_a_reader_that_leaves_is_no_error(folder):
     ]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         process.stdout.close()
-        told = process.stderr.read().decode()
+        output = process.stderr.read().decode()
     assert process.returncode == 1
-    assert told == ""
+    assert output == ""

@@ -1,4 +1,4 @@
-"""Bars move as far as the work is."""
+"""Progress bars advance in proportion to the work."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ X, y = load_iris(return_X_y=True)
 
 
 class Bars:
-    """Notes how far bars of rich were moved, and which were shown to be done."""
+    """A stand-in for rich's progress that records the bars."""
 
     def __init__(self):
         self.moved, self.names, self.done = [], [], set()
@@ -36,21 +36,21 @@ def shown(machine):
     return bars
 
 
-def test_parts_of_parts_sum_to_the_whole():
-    """Each of three machines has Cs and folds to solve, and each of these moves the bar."""
+def test_parts_add_up_to_a_full_bar():
+    """Each C and fold of each of three machines advances the bar."""
     bars = shown(InfiniteEnsembleClassifierCV(["stump", "perceptron"], Cs=(0.1, 1.0), cv=3))
-    assert bars.names == ["preparing the rows", "choosing kernel and C", "fitting to all rows"]
+    assert bars.names == ["preparing the rows", "selecting kernel and C", "fitting to all rows"]
     np.testing.assert_allclose(bars.moved[1:], 1.0)
     assert bars.done == {0, 1, 2}
 
 
 @pytest.mark.large
-def test_a_race_never_goes_beyond_the_end():
+def test_the_bar_of_a_race_does_not_exceed_its_end():
     bars = shown(InfiniteEnsembleClassifierCV("auto", cv=3, random_state=0))
     assert 0.5 < bars.moved[1] < 1.0 + 1e-9
 
 
-def test_machines_without_parts_move_the_bar_of_the_fit():
+def test_machines_without_parts_advance_the_bar_of_the_fit():
     bars = shown(InfiniteEnsembleClassifier())
     assert bars.names == ["preparing the rows", "fitting"]
     np.testing.assert_allclose(bars.moved[1], 1.0)

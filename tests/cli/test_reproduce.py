@@ -1,4 +1,4 @@
-"""Papers from the command line: computed once, told beside what was published."""
+"""``kernsemble reproduce``: cells are computed once and compared with published numbers."""
 
 import json
 import os
@@ -20,7 +20,7 @@ COMPILED = {name: value for name, value in os.environ.items() if name != "NUMBA_
 
 @pytest.fixture
 def reproduce(run, place, tmp_path):
-    """Return what runs the command in one process, with a folder of its own."""
+    """Return a function that runs the command in one process, with its own folder."""
     return lambda *words: run("reproduce", *words, "--jobs", 1, "--output", tmp_path / "out")
 
 
@@ -31,19 +31,19 @@ def records(tmp_path):
 def test_tables_claims_and_files(reproduce, tmp_path):
     result = reproduce("small-2026", "table1", "table1b")
     assert result.exit_code == 0, result.output
-    for told in (
+    for output in (
         "table1: errors",
         "2.10 ± 0.06 ▼",
         "2.10 ± 0.06 ▲",
         "✓ good is better than bad: holds on all of 2 sets",
         "✗ bad is better than good: fails on 2 of 2 sets (twonorm; ringnorm)",
-        "Of 4 published numbers 3 (75%) are met or beaten, 1 of them beaten; 1 are missed, of "
-        "which 1 are explained by a test.",
-        "the 12 cells, of this run and earlier ones, took",
+        "Of 4 published numbers, 2 are met within three standard errors (50%), 1 are better by "
+        "more than three and 1 are missed, 1 of them explained by a test.",
+        "the 12 cells of this and earlier runs took",
     ):
-        assert told in result.stdout
+        assert output in result.stdout
     assert "table2" not in result.stdout
-    assert "left out, without data: absent; absent is in none of the sources: 1. put it there" in (
+    assert "skipped, no data: absent; absent is in none of the sources: 1. put it there" in (
         result.stderr
     )
     assert "All papers" not in result.stdout
@@ -68,10 +68,10 @@ def test_a_second_run_computes_nothing(reproduce, tmp_path, monkeypatch):
     assert len(records(tmp_path)) == 8  # papers share cells, and the profiles too
 
 
-def test_all_papers_have_a_tally_together(reproduce):
+def test_all_papers_have_a_common_tally(reproduce):
     result = reproduce("all", "--quick")
     assert result.exit_code == 0, result.output
-    assert "All papers: Of 2 published numbers" in result.stdout
+    assert "All papers: Of 2 published numbers, " in result.stdout
 
 
 def test_an_interrupted_run_keeps_what_it_has(reproduce, tmp_path, monkeypatch):
@@ -84,8 +84,8 @@ def test_an_interrupted_run_keeps_what_it_has(reproduce, tmp_path, monkeypatch):
     result = reproduce("small-2026", "table1")
     assert result.exit_code == 130
     assert result.stderr.endswith(
-        f"interrupted: 4 of 12 cells are kept in {tmp_path / 'out' / 'records.jsonl'}, and the "
-        "same command goes on from there\n"
+        f"interrupted: 4 of 12 cells are stored in {tmp_path / 'out' / 'records.jsonl'}; the "
+        "same command continues from there\n"
     )
     assert "nothing was written" not in result.stderr
     assert "table1: errors" in result.stdout
@@ -96,7 +96,7 @@ def test_an_interrupted_run_keeps_what_it_has(reproduce, tmp_path, monkeypatch):
     assert len({(each["data"], each["method"], each["seed"]) for each in cells}) == len(cells) == 12
 
 
-def test_failures_are_told_and_tried_again(reproduce, tmp_path, monkeypatch):
+def test_failures_are_reported_and_retried(reproduce, tmp_path, monkeypatch):
     def failing(cell):
         if cell == Cell("ringnorm", "SVM-Mid", 0):
             raise ValueError("no such luck")
@@ -105,7 +105,7 @@ def test_failures_are_told_and_tried_again(reproduce, tmp_path, monkeypatch):
     monkeypatch.setattr("kernsemble.experiments.paper.compute", failing)
     result = reproduce("small-2026", "--progress")
     assert result.exit_code == 1
-    assert "1 cells failed; another run tries them again:" in result.stdout
+    assert "1 cells failed; run the command again to retry them:" in result.stdout
     assert "  ringnorm, SVM-Mid, draw 0: ValueError: no such luck" in result.stdout
     assert "12 of 12 cells, 1 failed" in result.stderr
     monkeypatch.setattr("kernsemble.experiments.paper.compute", computed)
@@ -113,45 +113,53 @@ def test_failures_are_told_and_tried_again(reproduce, tmp_path, monkeypatch):
     assert len(records(tmp_path)) == 13
 
 
-def test_list_tells_papers_cells_and_missing_data(run, place):
-    told = run("reproduce", "--list")
-    assert told.exit_code == 0, told.output
-    assert "small-2026: A paper <of> ours" in told.stdout
-    assert "other-2026" in told.stdout
-    lines = [line.split() for line in told.stdout.splitlines()]
+def test_list_shows_papers_cells_and_missing_data(run, place):
+    output = run("reproduce", "--list")
+    assert output.exit_code == 0, output.output
+    assert "small-2026: A paper <of> ours" in output.stdout
+    assert "other-2026" in output.stdout
+    lines = [line.split() for line in output.stdout.splitlines()]
     assert ["table1", "errors", "12", "2"] in lines
     assert ["figure1", "a", "curve", "3", "1"] in lines
-    assert "data that are missing here: absent" in told.stdout
-    assert "put it there" in told.stdout
+    assert "missing data: absent" in output.stdout
+    assert "put it there" in output.stdout
     assert "other-2026" not in run("reproduce", "small-2026", "--list").stdout
 
 
-def test_wrong_names_are_told_with_the_right_ones(refused, place, tmp_path):
+def test_unknown_names_are_errors_with_suggestions(refused, place, tmp_path):
     nothing = refused("reproduce", code=2)
-    assert "give some of other-2026, small-2026, or all" in nothing
-    line = refused("reproduce", "tiny-2026", code=2)
-    assert "'tiny-2026' is no paper: give some of other-2026, small-2026, or all" in line
+    assert "give one or several of other-2026, small-2026, or all" in nothing
+    line = refused("reproduce", "samll-2026", code=2)
+    assert "'samll-2026' is not a paper: did you mean 'small-2026'?" in line
+    line = refused("reproduce", "xyz", code=2)
+    assert "'xyz' is not a paper: give one of 'other-2026', 'small-2026', 'all'" in line
     line = refused("reproduce", "small-2026", "table9", code=2)
-    assert "'table9' is no paper, and no table or figure of small-2026: give some of table1" in line
+    assert (
+        "'table9' is neither a paper nor a table or figure of small-2026: did you mean 'table2'?"
+        in line
+    )
     file = tmp_path / "file"
     file.write_text("")
     assert "is a file: give a folder" in refused("reproduce", "all", "--output", file)
 
 
-def test_dask_that_is_not_installed_is_told(refused, place, monkeypatch):
+def test_dask_that_is_not_installed_is_an_error(refused, place, monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     line = refused("reproduce", "all", "--dask", "tcp://127.0.0.1:1")
     assert "pip install 'kernsemble[dask]'" in line
 
 
-def test_a_cluster_that_does_not_answer_is_told(reproduce, monkeypatch):
+def test_a_cluster_that_does_not_answer_is_an_error(reproduce, monkeypatch):
     def silent(*arguments):
         raise OSError("Timed out trying to connect")
 
-    monkeypatch.setattr("kernsemble.experiments.running._on_dask", silent)
+    monkeypatch.setattr("kernsemble.experiments.runner.run_on_dask", silent)
     result = reproduce("small-2026", "--dask", "tcp://127.0.0.1:1")
     assert result.exit_code == 1
-    assert "--dask tcp://127.0.0.1:1: Timed out trying to connect; is there a" in result.stderr
+    assert (
+        "--dask tcp://127.0.0.1:1: Timed out trying to connect: start the scheduler"
+        in result.stderr
+    )
 
 
 def test_a_folder_that_is_being_written_is_refused(reproduce, small, tmp_path):
@@ -164,7 +172,7 @@ def test_a_folder_that_is_being_written_is_refused(reproduce, small, tmp_path):
     assert "is being written by another run" in result.stderr
 
 
-def test_kept_results_lie_with_the_paper(reproduce, place):
+def test_kept_results_are_in_the_folder_of_the_paper(reproduce, place):
     result = reproduce("small-2026", "--keep")
     assert result.exit_code == 0, result.output
     folder = place / "small-2026"
@@ -173,7 +181,7 @@ def test_kept_results_lie_with_the_paper(reproduce, place):
     assert len((folder / "results.jsonl").read_text().splitlines()) == 4
 
 
-def test_without_the_report_there_are_tables(reproduce, tmp_path, monkeypatch):
+def test_tables_are_written_without_the_report_extra(reproduce, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "kernsemble.report.reproduction", None)
     result = reproduce("small-2026", "--quick")
     assert result.exit_code == 0, result.output
@@ -182,7 +190,7 @@ def test_without_the_report_there_are_tables(reproduce, tmp_path, monkeypatch):
     assert (tmp_path / "out" / "small-2026.md").exists()
 
 
-def test_time_left_weighs_cells_by_what_is_known():
+def test_time_left_is_estimated_from_known_cells():
     now = [0.0]
     cells = [Cell("a", "slow", k) for k in range(2)] + [Cell("a", "quick", k) for k in range(4)]
     earlier = [Record(Cell("b", "slow", 0), seconds=10.0)]  # the method, on other data
@@ -199,14 +207,14 @@ def test_time_left_weighs_cells_by_what_is_known():
 
 
 @pytest.mark.parametrize(
-    ("seconds", "told"), [(7.2, "7.2 s"), (99.4, "99 s"), (600, "10 min"), (7260, "2 h 1 min")]
+    ("seconds", "output"), [(7.2, "7.2 s"), (99.4, "99 s"), (600, "10 min"), (7260, "2 h 1 min")]
 )
-def test_durations_are_told_in_words(seconds, told):
-    assert duration(seconds) == told
+def test_durations_have_units(seconds, output):
+    assert duration(seconds) == output
 
 
 @pytest.mark.parametrize("n", [1, 7, N_NOTES, 1000])
-def test_notes_on_the_way_are_few_and_the_last_is_told(n):
+def test_progress_notes_are_few_and_include_the_last(n):
     noted = [done for done in range(1, n + 1) if _is_noted(done, n)]
     assert len(noted) == min(n, N_NOTES)
     assert noted[-1] == n
@@ -215,7 +223,7 @@ def test_notes_on_the_way_are_few_and_the_last_is_told(n):
 @pytest.mark.large
 @pytest.mark.skipif(not hasattr(os, "killpg"), reason="needs groups of processes")
 def test_ctrl_c_ends_workers_and_keeps_records(tmp_path):
-    """The signal comes to the workers too, as from a terminal."""
+    """Send the signal to the workers too, as a terminal does."""
     words = "reproduce", "lin-li-2008", "table6", "-j", 2, "-o", tmp_path / "out"
     with subprocess.Popen(
         [sys.executable, "-m", "kernsemble", *map(str, words)],
@@ -233,7 +241,7 @@ def test_ctrl_c_ends_workers_and_keeps_records(tmp_path):
         out, complaints = process.communicate(timeout=120)
     assert process.returncode == 130, complaints
     assert "Traceback" not in complaints
-    assert "the same command goes on from there" in complaints
+    assert "the same command continues from there" in complaints
     assert "table6" in out
     assert (tmp_path / "out" / "index.html").exists()
     assert folders.papers()["lin-li-2008"].title in out

@@ -15,7 +15,7 @@ y = np.array([-1, 1, 1, -1])
 
 @pytest.fixture
 def tiny_entry():
-    """A made-up set of four examples: the values of `X` and `y` above."""
+    """Return the catalogue entry of a made-up data set of four examples."""
     return DatasetEntry.from_json(
         "tiny",
         {
@@ -38,7 +38,7 @@ def tiny_values():
 
 @pytest.fixture
 def store(tmp_path, monkeypatch, tiny_entry):
-    """Write arrays to the data folder and return the entry that recognises the file."""
+    """Return a function that writes arrays to the data folder and returns their entry."""
     monkeypatch.setenv("KERNSEMBLE_DATA", str(tmp_path))
 
     def write(**arrays):

@@ -45,11 +45,11 @@ def test_entry_prints_its_title_and_the_sizes_of_its_parts():
     )
 
 
-def test_unknown_name_is_answered_with_similar_ones():
+def test_an_unknown_name_is_an_error_with_similar_names():
     with pytest.raises(UnknownDatasetError, match=r"'ionosfere'.*did you mean 'ionosphere'\?"):
         load("ionosfere")
 
 
-def test_name_like_no_other_is_answered_with_the_way_to_list_them():
+def test_the_error_of_a_dissimilar_name_refers_to_the_list():
     with pytest.raises(UnknownDatasetError, match=r"list_datasets\(\)"):
         load("zzzzzz")

@@ -5,7 +5,7 @@ from scipy import sparse
 
 from kernsemble.datasets import DatasetMismatchError, DatasetNotFoundError
 from kernsemble.datasets.folder import read_folder
-from kernsemble.datasets.sample import SourceAbsentError
+from kernsemble.datasets.source_data import SourceAbsentError
 
 
 def csr_fields(side, X, y):

@@ -47,12 +47,12 @@ def test_set_found_nowhere_is_an_error_with_three_remedies(monkeypatch, catalogu
     monkeypatch.delenv("KERNSEMBLE_DATA", raising=False)
     catalogue_of(tiny_entry)
     with pytest.raises(
-        DatasetNotFoundError, match=r"(?s)tiny is in none.*1\. .*KERNSEMBLE_DATA.*2\. .*3\. .*"
+        DatasetNotFoundError, match=r"(?s)tiny was not found.*1\. .*KERNSEMBLE_DATA.*2\. .*3\. .*"
     ):
         load("tiny")
 
 
-def test_several_splits_are_chosen_by_their_place(tiny_values):
+def test_several_splits_are_selected_by_index(tiny_values):
     X, y = tiny_values
     first, second = Split(np.array([0]), np.array([1, 2])), Split(np.array([3]), np.array([0]))
     dataset = Dataset("tiny", "", X, y, (first, second), {}, "here")
@@ -63,7 +63,7 @@ def test_several_splits_are_chosen_by_their_place(tiny_values):
 
 
 @pytest.mark.parametrize("split", [0, -1])
-def test_absent_split_is_an_error_that_tells_how_to_draw_one(tiny_values, split):
+def test_a_missing_split_is_an_error_with_a_remedy(tiny_values, split):
     dataset = Dataset("tiny", "", *tiny_values, (), {}, "here")
     with pytest.raises(IndexError, match=rf"split = {split}: tiny has 0.*train_test_split"):
         dataset.parts(split)
@@ -81,7 +81,7 @@ def test_import_is_light():
 
 
 @pytest.mark.parametrize("entry", list_datasets(), ids=lambda entry: entry.name)
-def test_every_set_of_the_data_folder_is_what_the_catalogue_says(data_folder, entry):
+def test_every_set_of_the_data_folder_matches_the_catalogue(data_folder, entry):
     dataset = load(entry.name)
     labels, counts = np.unique(dataset.y, return_counts=True)
     assert dataset.X.shape == (entry.n_samples, entry.n_features)

@@ -10,7 +10,7 @@ from kernsemble.datasets.mixed_table import HOUSEHOLDS, OCCUPATIONS
 
 
 def probability(X):
-    """The probability of a high income, told without gaps."""
+    """Return the probability of a high income, of rows without missing values."""
     occupation, household = X["occupation"].astype(str), X["household"].astype(str)
     logit = (
         -2.6
@@ -25,7 +25,7 @@ def probability(X):
     return 1 / (1 + np.exp(-logit))
 
 
-def test_incomes_are_high_as_often_as_the_formula_says():
+def test_the_share_of_high_incomes_follows_the_formula():
     X, y = make_mixed_table(50_000, missing=0.0, random_state=0)
     assert X.notna().all(axis=None)
     P, is_high = probability(X), y == "high"
@@ -35,7 +35,7 @@ def test_incomes_are_high_as_often_as_the_formula_says():
         assert abs(is_high[mine].mean() - P[mine].mean()) < 4 * error
 
 
-def test_gaps_are_as_frequent_as_asked_for_and_tell_of_hours():
+def test_missing_values_have_the_given_share_and_hours_are_informative():
     X, y = make_mixed_table(20_000, missing=0.1, random_state=0)
     gaps = X.isna()
     assert gaps[["age", "gain", "household", "region"]].to_numpy().sum() == 0
@@ -45,7 +45,7 @@ def test_gaps_are_as_frequent_as_asked_for_and_tell_of_hours():
     assert gaps["hours"][y == "below"].mean() == pytest.approx(0.1, abs=0.01)
 
 
-def test_seed_decides_the_table():
+def test_the_table_depends_on_the_seed_only():
     (X, y), (again, y_again) = (make_mixed_table(50, random_state=3) for _ in range(2))
     pd.testing.assert_frame_equal(X, again)
     assert_array_equal(y, y_again)

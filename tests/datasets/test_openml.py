@@ -9,7 +9,7 @@ from sklearn.utils import Bunch
 
 from kernsemble.datasets import DatasetMismatchError
 from kernsemble.datasets.openml import read_openml
-from kernsemble.datasets.sample import SourceAbsentError
+from kernsemble.datasets.source_data import SourceAbsentError
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def entry(tiny_entry):
 
 @pytest.fixture
 def bunch():
-    """What OpenML would answer: the second feature as codes of words, one unknown."""
+    """Return a response of OpenML: the second feature as category codes, one missing."""
     return Bunch(
         data=np.array([[0.5, np.nan], [0.0, 0.0], [1.5, 1.0], [2.5, np.nan]]),
         target=np.array(["absent", "present", "present", "absent"], dtype=object),

@@ -10,14 +10,14 @@ from kernsemble.datasets import DatasetMismatchError, list_datasets
 from kernsemble.datasets.catalogue import TextCopy
 from kernsemble.datasets.fingerprint import fingerprint
 from kernsemble.datasets.packages import read_package
-from kernsemble.datasets.sample import SourceAbsentError
+from kernsemble.datasets.source_data import SourceAbsentError
 
 LABELS = {"no": -1, "yes": 1}
 
 
 @pytest.fixture
 def carrier(tmp_path, monkeypatch):
-    """An importable package that would fail if it were imported."""
+    """Return an installed package that fails if it is imported."""
     folder = tmp_path / "tiny_carrier"
     folder.mkdir()
     (folder / "__init__.py").write_text("raise ImportError('imported')")

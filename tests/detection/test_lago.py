@@ -352,7 +352,7 @@ def test_callbacks_are_called_for_classes_and_folds():
         ({"threshold": ("recall", 2.0)}, "threshold"),
         ({"algorithm": "tree"}, "algorithm = 'tree'"),
         ({"cv": 1}, "cv = 1"),
-        ({"cv": KFold(2)}, "no row of class 1 to learn from"),
+        ({"cv": KFold(2)}, "no training row of class 1"),
     ],
     ids=str,
 )

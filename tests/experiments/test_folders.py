@@ -1,4 +1,4 @@
-"""Papers are found in a clone and in an installed package, and their data are looked for."""
+"""Papers are found in a clone and in an installed package; missing data are reported."""
 
 import subprocess
 import sys
@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from kernsemble.exceptions import DatasetNotFoundError
-from kernsemble.experiments import folders, problems
-from kernsemble.experiments.folders import Presence, papers
+from kernsemble.experiments import folders, paper_data
+from kernsemble.experiments.folders import Availability, papers
 from kernsemble.experiments.paper import compute
 from kernsemble.experiments.results import read_results
 
@@ -23,15 +23,14 @@ def test_the_papers_of_the_clone_are_found():
     assert all(paper.folder == ROOT / "experiments" / name for name, paper in known.items())
 
 
-def test_installed_papers_come_first(place, tmp_path, monkeypatch):
-    monkeypatch.setattr(folders, "PLACES", (place, ROOT / "experiments"))
-    assert list(papers()) == ["other-2026", "small-2026"]
-    monkeypatch.setattr(folders, "PLACES", (tmp_path / "none",))
+def test_the_first_folder_with_papers_is_used(place, tmp_path):
+    places = (tmp_path / "none", place, ROOT / "experiments")
+    assert list(papers(places)) == ["other-2026", "small-2026"]
     with pytest.raises(FileNotFoundError, match="install the package again"):
-        papers()
+        papers([tmp_path / "none"])
 
 
-def test_a_wheel_holds_the_papers(tmp_path):
+def test_a_wheel_contains_the_papers(tmp_path):
     pytest.importorskip("hatchling")
     build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", tmp_path]
     subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
@@ -48,16 +47,16 @@ def test_a_wheel_holds_the_papers(tmp_path):
     assert not [name for name in names if name.endswith((".png", ".md")) and folder in name]
 
 
-def test_rows_without_data_are_left_out_and_told(place):
+def test_rows_without_data_are_left_out_and_reported(place):
     paper = papers()["small-2026"]
-    presence = Presence.of(paper)
-    assert list(presence.missing) == ["absent"]
-    assert "put it there" in presence.missing["absent"]
-    assert presence.paper.tables["table1"].rows == ("twonorm", "ringnorm")
-    assert {cell.data for cell in presence.paper.cells()} == {"twonorm", "ringnorm"}
-    assert Presence.of(paper, "quick").missing == {}  # it does not ask for it
-    assert Presence.of(paper, parts=["figure1"]).missing == {}
-    assert presence.paper.figures == paper.figures
+    availability = Availability.of_paper(paper)
+    assert list(availability.missing) == ["absent"]
+    assert "put it there" in availability.missing["absent"]
+    assert availability.paper.tables["table1"].rows == ("twonorm", "ringnorm")
+    assert {cell.data for cell in availability.paper.cells()} == {"twonorm", "ringnorm"}
+    assert Availability.of_paper(paper, "quick").missing == {}  # the row is not in the profile
+    assert Availability.of_paper(paper, parts=["figure1"]).missing == {}
+    assert availability.paper.figures == paper.figures
 
 
 def quick_methods(paper):
@@ -70,23 +69,23 @@ def quick_methods(paper):
 @pytest.mark.large
 @pytest.mark.parametrize("paper", papers().values(), ids=lambda paper: paper.name)
 def test_committed_results_are_computed_again(paper, monkeypatch):
-    """A few cells, of artificial data and of the methods that quick runs have."""
+    """Compute a few cells of artificial data and of the methods of the quick profile."""
 
     def unread(name):
         raise DatasetNotFoundError(name)
 
-    monkeypatch.setattr(problems, "load", unread)
+    monkeypatch.setattr(paper_data, "load", unread)
     known = read_results(paper.folder / "results.jsonl").records
     quick = quick_methods(paper)
     n_checked = 0
     for cell in sorted(known, key=lambda cell: (cell.seed, len(cell.method))):
         if cell.method in quick and n_checked < N_CHECKED:
             try:
-                told = compute(cell)
+                values = compute(cell)
             except DatasetNotFoundError:
                 continue
-            told = {name: told[name] for name in known[cell].values}
-            assert told == pytest.approx(known[cell].values, rel=1e-5, abs=1e-5), cell
+            values = {name: values[name] for name in known[cell].values}
+            assert values == pytest.approx(known[cell].values, rel=1e-5, abs=1e-5), cell
             n_checked += 1
     if n_checked == 0:
         pytest.skip("its data are not artificial")

@@ -1,16 +1,16 @@
-"""Figures of Lin and Li, of the thesis and of Tsang and Kwok: what is drawn is what was told."""
+"""Figures of Lin and Li, of the thesis and of Tsang and Kwok show the recorded values."""
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
 from kernsemble.datasets import load
-from kernsemble.experiments.cells import Cell, Record
-from kernsemble.experiments.methods import values_of
+from kernsemble.experiments.methods import run_method
 from kernsemble.experiments.methods.nu_comparison import NUS, as_nu_comparison, nu_comparison
+from kernsemble.experiments.paper_data import TrainTestData, draw, n_draws
 from kernsemble.experiments.pictures import PICTURES
 from kernsemble.experiments.pictures.machines import PUBLISHED_SECONDS
-from kernsemble.experiments.problems import Problem, draw, n_draws
+from kernsemble.experiments.records import Cell, Record
 from kernsemble.inspection import NuComparison
 from kernsemble.svm import MultiplicativeSVC
 
@@ -24,7 +24,7 @@ RECORDS = [Record(Cell(data, "nu comparison", 0), VALUES) for data in ("a1a", "a
 
 
 def assert_readable(figure):
-    """Axes have labels and titles, letters are high enough, and pyplot knows nothing of it."""
+    """Check that axes have labels, letters are large enough, and pyplot has no figure."""
     import matplotlib.pyplot as plt
 
     assert not plt.get_fignums()
@@ -33,8 +33,8 @@ def assert_readable(figure):
         assert ax.get_xlabel()
         assert ax.get_ylabel()
         heights = [label.get_size() for label in (ax.xaxis.label, ax.yaxis.label, ax.title)]
-        pixels_a_point = 390.0 / (72.0 * figure.get_figwidth())
-        assert min(heights) * pixels_a_point >= 9.0
+        pixels_per_point = 390.0 / (72.0 * figure.get_figwidth())
+        assert min(heights) * pixels_per_point >= 9.0
 
 
 def share_along_axes(boundary):
@@ -90,7 +90,7 @@ def available(name):
         pytest.skip(str(error))
 
 
-def test_rivals_are_drawn_as_they_were_told():
+def test_rivals_are_drawn_from_their_records():
     figure = PICTURES["nu comparisons"](RECORDS)
     assert_readable(figure)
     errors, seconds, _, seconds_of_adult = figure.axes
@@ -105,18 +105,18 @@ def test_rivals_are_drawn_as_they_were_told():
     assert names[:3] == ["ν-SVM", "ensemble", "ν-SVM, published: 348.9 s"]
 
 
-def test_rivals_whose_seconds_were_not_kept_are_drawn_by_their_errors():
+def test_rivals_without_seconds_are_drawn_by_their_errors():
     kept = {name: value for name, value in VALUES.items() if not name.startswith("fit")}
     figure = PICTURES["nu comparisons"]([Record(Cell("a9a", "nu comparison", 0), kept)])
     assert_readable(figure)
     assert_allclose(figure.axes[0].lines[0].get_ydata(), [10.0, 20.0])
 
 
-def test_a_comparison_is_told_whole():
-    problem = draw("threenorm", 0)
-    small = Problem(problem.X[:60], problem.y[:60], problem.X_test[:200], problem.y_test[:200])
-    told = nu_comparison(small, 0)
-    again = as_nu_comparison(told)
+def test_a_comparison_survives_its_record():
+    data = draw("threenorm", 0)
+    small = TrainTestData(data.X[:60], data.y[:60], data.X_test[:200], data.y_test[:200])
+    values = nu_comparison(small, 0)
+    again = as_nu_comparison(values)
     assert sorted(again.rivals) == list(NUS)
     machine = MultiplicativeSVC(rank=60, random_state=0)
     expected = NuComparison.from_data(*small[:4], machine=machine, nus=NUS)
@@ -127,37 +127,37 @@ def test_a_comparison_is_told_whole():
     ):
         assert ours.error == pytest.approx(theirs.error)
         assert ours.n_support == theirs.n_support
-    assert values_of("nu comparison", small, 0).keys() == told.keys()
+    assert run_method("nu comparison", small, 0).keys() == values.keys()
 
 
 @pytest.mark.large
-def test_machines_ended_early_have_so_many_steps():
-    problem = draw("ringnorm-n", 0)
+def test_machines_stopped_early_have_that_number_of_steps():
+    data = draw("ringnorm-n", 0)
     machine = MultiplicativeSVC(max_iter=42)
     with pytest.warns(match="max_iter = 42"):
-        machine.fit(problem.X, problem.y)
+        machine.fit(data.X, data.y)
     with pytest.warns(match="max_iter = 42"):
-        told = values_of("partially trained, 42 steps", problem, 0)
+        values = run_method("partially trained, 42 steps", data, 0)
     assert machine.n_iter_ == 42
-    error = 1.0 - machine.score(problem.X_test, problem.y_test)
-    assert told["error"] == pytest.approx(100.0 * error)
+    error = 1.0 - machine.score(data.X_test, data.y_test)
+    assert values["error"] == pytest.approx(100.0 * error)
 
 
 @pytest.mark.large
-def test_orders_of_rows_are_orders_of_the_same_problem():
-    problem = draw("threenorm", 0)
-    told = values_of("partially trained, other orders", problem, 0)
-    alone = values_of("partially trained", problem, 0)["last"]
-    assert told["least"] <= told["last"] <= told["largest"]
-    assert abs(told["last"] - alone) < 5.0
+def test_orders_of_rows_are_orders_of_the_same_data():
+    data = draw("threenorm", 0)
+    values = run_method("partially trained, other orders", data, 0)
+    alone = run_method("partially trained", data, 0)["last"]
+    assert values["least"] <= values["last"] <= values["largest"]
+    assert abs(values["last"] - alone) < 5.0
 
 
 @pytest.mark.large
-def test_other_folds_choose_among_the_same_machines():
-    problem = draw("twonorm", 0)
-    told = values_of("SVM-Stump, other folds", problem, 0)
-    assert told["least"] <= told["error"] <= told["largest"]
-    assert abs(told["error"] - values_of("SVM-Stump", problem, 0)["error"]) < 2.0
+def test_other_folds_select_among_the_same_machines():
+    data = draw("twonorm", 0)
+    values = run_method("SVM-Stump, other folds", data, 0)
+    assert values["least"] <= values["error"] <= values["largest"]
+    assert abs(values["error"] - run_method("SVM-Stump", data, 0)["error"]) < 2.0
 
 
 def test_redrawn_splits_are_as_large_as_the_given_ones_and_of_the_same_rows():

@@ -6,10 +6,10 @@ import pytest
 
 from kernsemble.experiments import Cell, Mean, Record, Store, Verdict
 from kernsemble.experiments.claims import Claim
-from kernsemble.experiments.methods import ESTIMATORS, METHODS, values_of
+from kernsemble.experiments.methods import ESTIMATORS, METHODS, run_method
 from kernsemble.experiments.paper import Paper, compute
+from kernsemble.experiments.paper_data import draw
 from kernsemble.experiments.pictures import PICTURES
-from kernsemble.experiments.problems import draw
 from kernsemble.experiments.rendering import as_markdown
 from kernsemble.experiments.results import read_results, write_results
 from kernsemble.svm import MultiplicativeSVC
@@ -68,7 +68,7 @@ def paper(tmp_path):
     folder.mkdir()
     (folder / "config.toml").write_text(CONFIG)
     (folder / "published.json").write_text(PUBLISHED)
-    return Paper.of(folder)
+    return Paper.from_folder(folder)
 
 
 def store_with(tmp_path, *records):
@@ -119,7 +119,7 @@ def test_tables_hold_means_verdicts_and_failures(paper, tmp_path):
     text = as_markdown(paper, store)
     assert "| twonorm | 1-2 | 3.00 ± 0.10 (3.00 ± 0.10) | 4.00 (9.00 ± 0.10) ▼ |" in text
     assert "1 within, 1 better, 0 worse" in text
-    assert "1 cells failed" in text  # though two columns tell of it
+    assert "1 cells failed" in text  # though two columns share the cell
     assert "- holds on all of 1 sets: stumps are better" in text
 
 
@@ -134,9 +134,11 @@ def test_numbers_missed_are_explained_by_a_table_that_meets_them(paper, tmp_path
         Record(Cell("twonorm", "SVM-Mid", 0), {"error": 4.0}),
     )
     assert paper.tally(store) == (0, 1, 1, 1)
-    assert paper.tally(store).share == 0.5
     text = as_markdown(paper, store)
-    assert "Of 2 published numbers 1 (50%) are met or beaten, 1 of them beaten" in text
+    assert (
+        "Of 2 published numbers, 0 are met within three standard errors (0%), 1 are better by "
+        "more than three and 1 are missed, 1 of them explained by a test." in text
+    )
     assert (
         "table1, SVM-Stump on ringnorm-n: The margin was hard. (table1b: 1 of 1 numbers are met.)"
         in text
@@ -146,7 +148,7 @@ def test_numbers_missed_are_explained_by_a_table_that_meets_them(paper, tmp_path
     assert paper.tally(store) == (0, 1, 1, 0)
 
 
-def test_explanations_that_are_not_tested_yet_say_so(paper, tmp_path):
+def test_differences_that_are_not_tested_yet_are_marked(paper, tmp_path):
     record = Record(Cell("ringnorm-n", "SVM-Stump", 0), {"error": 9.0})
     text = as_markdown(paper, store_with(tmp_path, record))
     assert "The margin was hard. (table1b: not computed.)" in text
@@ -168,10 +170,10 @@ def test_results_are_kept_without_seconds(paper, tmp_path):
     assert again.records[cell].version == "1"
 
 
-def test_numbers_that_only_some_draws_tell_are_kept(tmp_path):
+def test_values_of_only_some_draws_are_kept(tmp_path):
     cells = [Cell("twonorm", "SVM-Stump", seed) for seed in range(2)]
     values = [{"error": 1.0}, {"error": 2.0, "mistakes": 3.0}]
-    records = [Record(cell, told) for cell, told in zip(cells, values, strict=True)]
+    records = [Record(cell, values) for cell, values in zip(cells, values, strict=True)]
     path = tmp_path / "results.jsonl"
     write_results(cells, store_with(tmp_path, *records), path)
     again = read_results(path)
@@ -181,15 +183,15 @@ def test_numbers_that_only_some_draws_tell_are_kept(tmp_path):
 def test_claims_hold_fail_or_are_not_computed():
     claim = Claim("", "t", "a", ("b",), ("x", "y"), times=2.0)
     means = {("x", "a"): Mean(1.0, None, 1), ("x", "b"): Mean(2.0, None, 1)}
-    assert claim.look({}).holds is None
-    assert claim.look(means).holds is True
+    assert claim.check({}).holds is None
+    assert claim.check(means).holds is True
     means |= {("y", "a"): Mean(1.0, None, 1), ("y", "b"): Mean(1.9, None, 1)}
-    assert claim.look(means) == (2, ("y",))
+    assert claim.check(means) == (2, ("y",))
 
 
 @pytest.mark.parametrize("name", [path.name for path in sorted(FOLDER.iterdir()) if path.is_dir()])
-def test_papers_name_methods_that_are_there(name):
-    paper = Paper.of(FOLDER / name)
+def test_papers_use_methods_that_exist(name):
+    paper = Paper.from_folder(FOLDER / name)
     for table in paper.tables.values():
         assert table.rows
         for source in table.columns.values():
@@ -197,7 +199,7 @@ def test_papers_name_methods_that_are_there(name):
     for figure in paper.figures.values():
         assert figure.picture in PICTURES
         assert set(figure.methods) <= {**ESTIMATORS, **METHODS}.keys()
-    for each in paper.explanations:
+    for each in paper.differences:
         assert set(each.columns) <= paper.tables[each.table].columns.keys()
         assert each.tested_by is None or paper.tables[each.tested_by].is_ours
     for claim in paper.claims:
@@ -205,21 +207,29 @@ def test_papers_name_methods_that_are_there(name):
         assert set(claim.rows) <= set(paper.tables[claim.table].rows)
 
 
+@pytest.mark.parametrize("name", [path.name for path in sorted(FOLDER.iterdir()) if path.is_dir()])
+def test_committed_tables_have_the_counts_of_the_committed_results(name):
+    paper = Paper.from_folder(FOLDER / name)
+    tally = paper.tally(read_results(paper.folder / "results.jsonl"))
+    assert tally.n > 0
+    assert str(tally) in (paper.folder / "tables.md").read_text(encoding="utf-8").splitlines()
+
+
 @pytest.mark.large
-def test_a_cell_is_the_same_wherever_it_is_computed():
+def test_a_cell_has_the_same_error_when_computed_again():
     cell = Cell("ringnorm-n", "SVM-Stump", 7)
     assert compute(cell)["error"] == compute(cell)["error"]
     assert 2.0 < compute(cell)["error"] < 15.0
 
 
-def test_unknown_methods_and_draws_are_told():
-    with pytest.raises(ValueError, match="method = 'SVM-Stumps': give one of"):
-        values_of("SVM-Stumps", draw("twonorm", 0), 0)
+def test_unknown_methods_are_an_error_with_a_suggestion():
+    with pytest.raises(ValueError, match="method = 'SVM-Stumps': did you mean 'SVM-Stump'"):
+        run_method("SVM-Stumps", draw("twonorm", 0), 0)
 
 
 @pytest.mark.large
 @pytest.mark.parametrize("method", ["SVM-Stump", "SVM-Perc"])
-def test_libsvm_chooses_machines_as_good_as_ours(method):
+def test_libsvm_selects_machines_as_good_as_ours(method):
     cell = Cell("twonorm", method, 0)
     ours, theirs = compute(cell), compute(cell._replace(method=f"{method} LIBSVM"))
     assert theirs["error"] == pytest.approx(ours["error"], abs=1.0)
@@ -227,14 +237,14 @@ def test_libsvm_chooses_machines_as_good_as_ours(method):
 
 
 @pytest.mark.large
-def test_partially_trained_machines_and_paths_tell_their_numbers():
-    problem = draw("threenorm", 0)
-    told = values_of("partially trained", problem, 0)
-    machine = MultiplicativeSVC().fit(problem.X, problem.y)
-    assert told["ensemble"] == pytest.approx(
-        100.0 * (1.0 - machine.score(problem.X_test, problem.y_test))
+def test_partially_trained_machines_and_paths_return_their_numbers():
+    data = draw("threenorm", 0)
+    values = run_method("partially trained", data, 0)
+    machine = MultiplicativeSVC().fit(data.X, data.y)
+    assert values["ensemble"] == pytest.approx(
+        100.0 * (1.0 - machine.score(data.X_test, data.y_test))
     )
-    assert told["iterations"] == machine.n_iter_
-    path = values_of("path", problem, 0)
+    assert values["iterations"] == machine.n_iter_
+    path = run_method("path", data, 0)
     assert path["best"] <= path["loo"]
     assert path["breakpoints"] > 1

@@ -224,7 +224,7 @@ BAD_WEIGHTS = {
     "nothing": (np.zeros(24), "sample_weight is zero for every row"),
     "text": (["much"] * 24, "sample_weight holds something that is not a number"),
     "missing": (pd.array([pd.NA] * 24), "sample_weight"),
-    "huge": (np.full(24, 1e308), "sample_weight adds up to more than a float can hold"),
+    "huge": (np.full(24, 1e308), "the sum of sample_weight overflows"),
 }
 
 

@@ -37,7 +37,7 @@ def test_the_page_has_every_part_and_loads_nothing(small):
         "fails on 2 of 2 sets (twonorm; ringnorm)",
         "Figure not available: KeyError",
         "12 cells took 12 s of\nprocessor time",
-        "Of 4 published numbers 3 (75%) are met or beaten, 1 of them",
+        "Of 4 published numbers, 2 are met within three standard errors (50%), 1 are better",
     ):
         assert text in page
     assert page.count("data:image/png;base64,iVBOR") == 1
@@ -66,7 +66,7 @@ def test_pictures_leave_no_figures_open(small, monkeypatch):
     before = plt.get_fignums()
     figure = small.paper.figures["figure1"]
     assert Drawing.from_store(small.paper, figure, small.store).png.startswith(b"\x89PNG")
-    monkeypatch.setattr(type(small.paper), "shown_in", lambda *_: [1, 2])
+    monkeypatch.setattr(type(small.paper), "figure_records", lambda *_: [1, 2])
     drawing = Drawing.from_store(small.paper, figure, small.store)
     assert (drawing.png, drawing.problem) == (None, "ValueError: two are too few")
     assert plt.get_fignums() == before

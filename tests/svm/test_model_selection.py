@@ -274,11 +274,11 @@ def test_folds_in_time_learn_from_the_past_only():
 @pytest.mark.parametrize(
     ("cv", "message"),
     [
-        ([], "cv holds no fold"),
-        ([(np.arange(100), np.arange(90, 120))], "fold 0 tests row 90, which it learns from"),
-        ([(np.r_[0:100, 7], np.arange(100, 120))], "fold 0 learns from row 7 2 times"),
-        ([(np.arange(100), np.arange(0))], "fold 0 tests no row that counts"),
-        ([(np.arange(0), np.arange(100))], "fold 0 learns from no row that counts"),
+        ([], "cv has no folds"),
+        ([(np.arange(100), np.arange(90, 120))], "fold 0 tests on row 90, which it trains on"),
+        ([(np.r_[0:100, 7], np.arange(100, 120))], "fold 0 trains on row 7 2 times"),
+        ([(np.arange(100), np.arange(0))], "fold 0 tests on no row of positive weight"),
+        ([(np.arange(0), np.arange(100))], "fold 0 trains on no row of positive weight"),
     ],
 )
 def test_folds_that_cannot_be_are_refused(cv, message):
@@ -291,7 +291,7 @@ def test_folds_without_a_class_are_refused():
     rare = np.where(np.arange(120) == 0, 2, y)
     with (
         pytest.warns(UserWarning, match="The least populated class in y has only 1 member"),
-        pytest.raises(ValueError, match=r"no row of class .*2.* to learn from, of the 1 that"),
+        pytest.raises(ValueError, match=r"no training row of class .*2.*, which has 1 rows"),
     ):
         InfiniteEnsembleClassifierCV().fit(X, rare)
 

@@ -10,22 +10,24 @@ from scipy.special import softmax
 from sklearn.metrics import get_scorer
 from sklearn.utils.metaestimators import available_if
 
-from kernsemble._choice import (
-    Foreseen,
+from kernsemble._model_selection import (
+    HeldOutClassifier,
+    Split,
+    check_classes,
     check_means,
     comparable_means,
     cross_validation_results,
+    read_splits,
     share_right,
 )
 from kernsemble._progress import Task
-from kernsemble._splits import Split, check_classes, read_splits
 from kernsemble._typing import FloatArray, IntArray
 from kernsemble.boosting.voting_ensemble import VotingEnsemble, decisions, winners
 
 VotesOfPath = Callable[[IntArray, IntArray, int], Iterable[FloatArray]]
 
 
-class HeldOutVotes(Foreseen):
+class HeldOutVotes(HeldOutClassifier):
     """The votes for held-out rows, as a fitted classifier that scorers can evaluate."""
 
     def __init__(self, classes: Any, votes: FloatArray, has_probabilities: bool) -> None:

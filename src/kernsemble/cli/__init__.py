@@ -1,5 +1,5 @@
-"""What is typed: one command a module, put together in `kernsemble.cli.app`.
+"""The command line: one module per command, combined in `kernsemble.cli.app`.
 
-Answers go to standard output, and progress, notes and errors to standard error. Nothing is
-imported before a command needs it.
+Results go to standard output; progress, notes and errors to standard error. The library is
+imported only when a command needs it.
 """

@@ -1,7 +1,6 @@
-"""One app of all commands, and how they end.
+"""The command-line app: all commands, error messages and exit codes.
 
-Exit codes: 0 when done, 1 when a command failed, 2 for arguments that cannot be meant, 130 after
-an interrupt.
+Exit codes: 0 success, 1 failure, 2 wrong usage, 130 interrupted.
 """
 
 import os
@@ -16,8 +15,8 @@ from typer.core import TyperGroup
 from kernsemble.cli.console import (
     CommandError,
     InterruptedCommandError,
-    heard_warnings,
     one_line,
+    warnings_as_notes,
 )
 from kernsemble.cli.demo import demo
 from kernsemble.cli.explain import explain
@@ -30,11 +29,11 @@ from kernsemble.cli.select import select
 __all__ = ["app"]
 
 FAILURE, USAGE, INTERRUPTED = 1, 2, 130
-KNOWN = (CommandError, ValueError, OSError, MemoryError, ImportError)
+EXPECTED_ERRORS = (CommandError, ValueError, OSError, MemoryError, ImportError)
 
 
 class Commands(TyperGroup):
-    """The commands, whose errors are told in one line; with --debug, anywhere, in full."""
+    """All commands; errors are one line, or a traceback with --debug anywhere in the line."""
 
     def main(
         self,
@@ -45,52 +44,52 @@ class Commands(TyperGroup):
         windows_expand_args: bool = True,
         **extra: Any,
     ) -> Any:
-        """Run the command that was typed, and leave with its exit code."""
-        typed = list(sys.argv[1:] if args is None else args)
-        is_debugged = "--debug" in typed
-        typed = [each for each in typed if each != "--debug"] or ["--help"]
+        """Run a command and exit with its code."""
+        words = list(sys.argv[1:] if args is None else args)
+        is_debugged = "--debug" in words
+        words = [each for each in words if each != "--debug"] or ["--help"]
         try:
-            with heard_warnings():
+            with warnings_as_notes():
                 code = super().main(
-                    typed, prog_name, complete_var, False, windows_expand_args, **extra
+                    words, prog_name, complete_var, False, windows_expand_args, **extra
                 )
             if code == INTERRUPTED:
                 raise KeyboardInterrupt
         except BaseException as error:
-            code = _told(error, is_debugged)
+            code = _report_error(error, is_debugged)
         if not standalone_mode:
             return code
         sys.exit(code if isinstance(code, int) else 0)
 
 
-def _told(error: BaseException, is_debugged: bool) -> int:
-    """Say what went wrong, and return the exit code."""
+def _report_error(error: BaseException, is_debugged: bool) -> int:
+    """Write the error message, and return the exit code."""
     if isinstance(error, SystemExit):
         return error.code if isinstance(error.code, int) else FAILURE
     if isinstance(error, (KeyboardInterrupt, typer.Abort)):
-        _complain("interrupted: nothing was written")
+        _write_error("interrupted: nothing was written")
         return INTERRUPTED
-    if hasattr(error, "format_message"):  # of Click: how the command was typed
-        _complain(f"{error.format_message()} (kernsemble --help tells more)")
+    if hasattr(error, "format_message"):  # Click's usage errors
+        _write_error(f"{error.format_message()} (see kernsemble --help)")
         return USAGE
     if is_debugged:
         traceback.print_exception(error)
-    if isinstance(error, BrokenPipeError):  # who read the output has gone
+    if isinstance(error, BrokenPipeError):  # the reader of the output has closed it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILURE
-    if isinstance(error, KNOWN):
-        _complain(error if str(error) else type(error).__name__)
+    if isinstance(error, EXPECTED_ERRORS):
+        _write_error(error if str(error) else type(error).__name__)
         if isinstance(error, InterruptedCommandError):
             return INTERRUPTED
     else:
-        _complain(
-            f"{type(error).__name__}: {error}; this should not happen: run it again with --debug "
-            "and tell the developers"
+        _write_error(
+            f"{type(error).__name__}: {error}; this is a bug: run the command again with --debug "
+            "and send us the traceback"
         )
     return FAILURE
 
 
-def _complain(message: object) -> None:
+def _write_error(message: object) -> None:
     print(f"kernsemble: error: {one_line(message)}", file=sys.stderr)
 
 
@@ -99,8 +98,8 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
-    help="Kernels that are ensembles, from the command line.",
-    epilog="Exit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted.",
+    help="Kernel machines that are infinite ensembles, from the command line.",
+    epilog="Exit codes: 0 success, 1 failure, 2 wrong usage, 130 interrupted.",
 )
 
 
@@ -116,13 +115,15 @@ def _show_version(wanted: bool) -> None:
 def _settings(
     version: Annotated[
         bool,
-        typer.Option("--version", callback=_show_version, is_eager=True, help="Tell the version."),
+        typer.Option(
+            "--version", callback=_show_version, is_eager=True, help="Show the version and exit."
+        ),
     ] = False,
     debug: Annotated[
         bool, typer.Option("--debug", help="Show tracebacks of errors; anywhere in the line.")
     ] = False,
 ) -> None:
-    """Kernels that are ensembles, from the command line."""
+    """Kernel machines that are infinite ensembles, from the command line."""
 
 
 for command in (fit, predict, explain, select, rare, demo, reproduce):

@@ -1,30 +1,43 @@
-"""What commands say: answers as tables or JSON, notes and errors as single lines."""
+"""Output of commands (text, tables, JSON, notes) and their errors."""
 
 import json
 import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from typing import Any
 
 __all__ = [
     "CommandError",
     "InterruptedCommandError",
-    "answer",
-    "heard_warnings",
+    "import_optional",
+    "join_names",
     "note",
     "one_line",
-    "say",
     "show_table",
+    "warnings_as_notes",
+    "write_json",
+    "write_line",
 ]
 
 
 class CommandError(Exception):
-    """A command cannot do what it was asked; the message names the cause and the remedy."""
+    """A command failed; the message names the cause and the remedy."""
 
 
 class InterruptedCommandError(CommandError):
-    """A command was interrupted and left something; the message says what, and how to go on."""
+    """A command was interrupted and kept part of its results; the message names where."""
+
+
+def import_optional(
+    module: str, name: str, purpose: str, remedy: str = "install a newer version"
+) -> Any:
+    """Import an object of this library when it is needed; raise an error if that fails."""
+    try:
+        return getattr(import_module(f"kernsemble.{module}"), name)
+    except (ImportError, AttributeError) as error:
+        raise CommandError(f"{purpose} is not possible here ({error}): {remedy}") from error
 
 
 def one_line(message: object) -> str:
@@ -32,35 +45,40 @@ def one_line(message: object) -> str:
     return " ".join(str(message).split())
 
 
-def say(line: str) -> None:
-    """Say a line of an answer, on standard output."""
+def join_names(names: Sequence[object], n: int = 5) -> str:
+    """Return the first `n` names, quoted and separated by commas."""
+    return ", ".join(repr(each) for each in names[:n]) + (", …" if len(names) > n else "")
+
+
+def write_line(line: str) -> None:
+    """Write a line of results to standard output."""
     print(line)
 
 
 def note(line: object) -> None:
-    """Say a line beside the answer, on standard error."""
+    """Write a line that is not a result to standard error."""
     print(f"kernsemble: note: {one_line(line)}", file=sys.stderr)
 
 
-def answer(told: Mapping[str, Any]) -> None:
-    """Say an answer for machines: one object in JSON, numbers that are none as null."""
-    print(json.dumps(_plain(told), ensure_ascii=False, allow_nan=False))
+def write_json(results: Mapping[str, Any]) -> None:
+    """Write results as one JSON object, with null for NaN and infinity."""
+    print(json.dumps(_as_json(results), ensure_ascii=False, allow_nan=False))
 
 
-def _plain(item: Any) -> Any:
+def _as_json(item: Any) -> Any:
     if isinstance(item, Mapping):
-        return {str(name): _plain(each) for name, each in item.items()}
+        return {str(name): _as_json(each) for name, each in item.items()}
     if isinstance(item, (list, tuple)):
-        return [_plain(each) for each in item]
-    if hasattr(item, "tolist"):  # of NumPy
-        return _plain(item.tolist())
+        return [_as_json(each) for each in item]
+    if hasattr(item, "tolist"):  # NumPy's arrays and numbers
+        return _as_json(item.tolist())
     if isinstance(item, float):
         return item if abs(item) < float("inf") else None
     return item if isinstance(item, (str, int, bool, type(None))) else str(item)
 
 
 def show_table(title: str, header: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    """Say a table, whose cells are words or texts of rich."""
+    """Write a table, whose cells are strings or rich texts, to standard output."""
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -79,14 +97,14 @@ def show_table(title: str, header: Sequence[str], rows: Sequence[Sequence[Any]])
 
 
 @contextmanager
-def heard_warnings() -> Iterator[None]:
-    """Say warnings as notes, each once."""
-    with warnings.catch_warnings(record=True) as heard:
+def warnings_as_notes() -> Iterator[None]:
+    """Write each distinct warning as one note."""
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         for kind in (DeprecationWarning, PendingDeprecationWarning, ResourceWarning):
-            warnings.simplefilter("ignore", kind)  # for those who write programs
+            warnings.simplefilter("ignore", kind)  # meant for programmers
         try:
             yield
         finally:
-            for line in dict.fromkeys(one_line(warning.message) for warning in heard):
+            for line in dict.fromkeys(one_line(warning.message) for warning in caught):
                 note(line)

@@ -1,30 +1,30 @@
-"""How long a run of cells will take, from those that are known."""
+"""Estimated time left of a run of cells, from the times of known cells."""
 
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 
-from kernsemble.experiments.cells import Cell, Record
+from kernsemble.experiments.records import Cell, Record
 from kernsemble.experiments.rendering import duration
 
 __all__ = ["Countdown"]
 
 
 class Countdown:
-    """What is done of a run of cells, weighed by how long cells take.
+    """Progress of a run of cells, weighted by the time they take.
 
-    A cell takes the mean of those of its method on its data set, else of its method, else of all
-    that are known, of earlier runs too. The time left is that of all cells to come at the pace of
-    this run so far, which holds for any number of workers.
+    The expected time of a cell is the mean of known cells of its method on its data set, else of
+    its method, else of all, earlier runs included. The time left is the expected time of all
+    remaining cells at the pace of this run so far, whatever the number of workers.
 
     Parameters
     ----------
     cells : iterable of Cell
-        Those to be computed.
+        Cells to be computed.
     known : iterable of Record
-        Of earlier runs.
+        Records of earlier runs.
     clock : callable
-        Tells the seconds.
+        Function that returns the time in seconds.
     """
 
     def __init__(
@@ -49,15 +49,15 @@ class Countdown:
             total, n = self._sums[key]
             self._sums[key] = total + record.seconds, n + 1
 
-    def _seconds_of(self, data: str, method: str) -> float:
+    def _expected_seconds(self, data: str, method: str) -> float:
         for key in ((data, method), (method,), ()):
             total, n = self._sums[key]
             if n:
                 return total / n
-        return 1.0  # as good as any, if nothing is known
+        return 1.0  # arbitrary, since no cell is known
 
     def count(self, record: Record) -> None:
-        """Hear of a cell that was computed."""
+        """Count a cell that was computed."""
         self._left[record.cell[:2]] -= 1
         self.n_done += 1
         self.n_failed += record.failure is not None
@@ -66,18 +66,18 @@ class Countdown:
 
     @property
     def work_left(self) -> float:
-        """Seconds of one core that cells to come will take."""
-        return sum(n * self._seconds_of(*pair) for pair, n in self._left.items() if n)
+        """Expected seconds of one core for the remaining cells."""
+        return sum(n * self._expected_seconds(*pair) for pair, n in self._left.items() if n)
 
     @property
     def share(self) -> float:
-        """The share of the work that is done."""
+        """Share of the work that is done."""
         work = self._spent + self.work_left
         return self._spent / work if work > 0.0 else 1.0
 
     @property
     def seconds_left(self) -> float | None:
-        """How long the rest will take, None before the first cell is done."""
+        """Expected seconds left, None before the first cell is done."""
         if self._spent <= 0.0:
             return None
         return self.work_left * (self._clock() - self._start) / self._spent

@@ -1,11 +1,13 @@
-"""``kernsemble demo``: what the library does, on embedded data."""
+"""``kernsemble demo``: a demonstration of the library on embedded data."""
 
-from kernsemble.cli.console import say
-from kernsemble.cli.parts import part
+from kernsemble.cli.console import import_optional, write_line
 
 PAGE = "demo-report.html"
 
 
 def demo() -> None:
-    """Compare kernels with forests and boosting on embedded data, and write demo-report.html."""
-    part("report.demo", "demo", "the demonstration", "pip install 'kernsemble[demo]'")(PAGE, say)
+    """Compare kernels, forests and boosting; write demo-report.html."""
+    run = import_optional(
+        "report.demo", "demo", "the demonstration", "pip install 'kernsemble[demo]'"
+    )
+    run(PAGE, write_line)

@@ -1,4 +1,4 @@
-"""``kernsemble fit``: learn from a table, and write the model."""
+"""``kernsemble fit``: fit a model to a table, with model selection by cross-validation."""
 
 import re
 import time
@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from kernsemble._files import atomic_write
-from kernsemble.cli.console import CommandError, answer, note, say, show_table
+from kernsemble.cli.console import (
+    CommandError,
+    import_optional,
+    note,
+    show_table,
+    write_json,
+    write_line,
+)
 from kernsemble.cli.options import (
     Drop,
     Force,
@@ -20,36 +27,29 @@ from kernsemble.cli.options import (
     Seed,
     Table,
     Target,
-    all_missing,
+    check_output,
     limit_threads,
+    missing_markers,
     split_names,
 )
-from kernsemble.cli.outputs import check_output
-from kernsemble.cli.parts import part
 from kernsemble.cli.progress import follow, working
-from kernsemble.cli.tables import TableFile
+from kernsemble.cli.table_files import TableFile
 
 if TYPE_CHECKING:
-    from kernsemble.cli.contest import Contender
-    from kernsemble.cli.samples import Sample
+    from kernsemble.cli.kernel_search import LeaderboardEntry
+    from kernsemble.cli.training_data import TrainingData
     from kernsemble.inspection.scores import Score
 
-TASKS = ("auto", "classification", "regression")
-SCALINGS = ("auto", "range", "rank", "distinct")
-SOLVERS = ("auto", "exact", "additive")
-LOSSES = {
-    "classification": ("auto", "hinge", "logistic", "squared_hinge"),
-    "regression": ("auto", "epsilon_insensitive", "squared"),
-}
-MOST_SHOWN = 12
+AUTO = "auto"
+MAX_SHOWN = 12
 
 
 class Fitted(NamedTuple):
-    """What a fit found, and where it was written."""
+    """The results of a fit, and the files written."""
 
-    sample: "Sample"
+    data: "TrainingData"
     model: Any
-    board: "list[Contender]"
+    board: "list[LeaderboardEntry]"
     tests: "list[Score]"
     out: Path
     report: Path | None
@@ -59,39 +59,37 @@ class Fitted(NamedTuple):
 def fit(  # noqa: PLR0913, PLR0917 (options, given by name)
     train: Table,
     target: Target,
-    out: Annotated[Path, typer.Option("--out", "-o", help="The model file to write, .skops.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Model file to write (.skops).")],
     kernel: Annotated[
         list[str],
         typer.Option(
-            "--kernel", "-k", help="auto, stump, perceptron, laplacian, …; several contend."
+            "--kernel", "-k", help="Kernels to compare: stump, perceptron, laplacian, …, or auto."
         ),
-    ] = ["auto"],  # noqa: B006 (typer copies it)
+    ] = [AUTO],  # noqa: B006 (typer copies it)
     test: Annotated[
-        Path | None, typer.Option("--test", help="Rows to test on, which are not learned from.")
+        Path | None, typer.Option("--test", help="Table to test the model on, for unbiased scores.")
     ] = None,
-    report: Annotated[
-        Path | None, typer.Option("--report", help="An HTML page about the model to write.")
-    ] = None,
+    report: Annotated[Path | None, typer.Option("--report", help="HTML report to write.")] = None,
     task: Annotated[
-        str, typer.Option("--task", help="classification or regression; auto looks at the target.")
-    ] = "auto",
+        str, typer.Option("--task", help="classification or regression; auto: from the target.")
+    ] = AUTO,
     scaling: Annotated[
-        str, typer.Option("--scaling", help="range, rank or distinct; auto tries them all.")
-    ] = "auto",
+        str, typer.Option("--scaling", help="Scaling: range, rank or distinct; auto: compare all.")
+    ] = AUTO,
     solver: Annotated[
-        str, typer.Option("--solver", help="exact (a matrix) or additive (tables, any size).")
-    ] = "auto",
+        str, typer.Option("--solver", help="Solver: exact (kernel matrix) or additive (any size).")
+    ] = AUTO,
     loss: Annotated[
-        str, typer.Option("--loss", help="hinge, logistic, epsilon_insensitive, squared, …")
-    ] = "auto",
+        str, typer.Option("--loss", help="Loss: hinge, logistic, epsilon_insensitive, squared, …")
+    ] = AUTO,
     folds: Annotated[
-        int | None, typer.Option("--folds", min=2, help="Folds of the cross-validation.")
+        int | None, typer.Option("--folds", min=2, help="Number of cross-validation folds.")
     ] = None,
     scoring: Annotated[
-        str | None, typer.Option("--scoring", help="What is best, a scorer of scikit-learn.")
+        str | None, typer.Option("--scoring", help="scikit-learn scorer to select the model by.")
     ] = None,
     max_rows: Annotated[
-        int | None, typer.Option("--max-rows", min=2, help="Learn from at most so many rows.")
+        int | None, typer.Option("--max-rows", min=2, help="Maximum number of training rows.")
     ] = None,
     drop: Drop = None,
     missing: Missing = None,
@@ -101,115 +99,139 @@ def fit(  # noqa: PLR0913, PLR0917 (options, given by name)
     force: Force = False,
     progress: Progress = None,
 ) -> None:
-    """Learn from a table: kernels contend by cross-validation, and the best becomes the model."""
-    limit_threads(jobs)
-    _check_choice("--task", task, TASKS)
-    _check_choice("--scaling", scaling, SCALINGS)
-    _check_choice("--solver", solver, SOLVERS)
-    _check_choice("--loss", loss, tuple(dict.fromkeys(sum(LOSSES.values(), ()))))
-    kernels = _checked_kernels(kernel)
-    _check_scoring(scoring)
-    for option, path in (("--out", out), ("--report", report)):
-        if path is not None:
-            check_output(option, path, force, (train, test))
-    if report is not None:
-        if report.resolve() == out.resolve():
-            raise CommandError(f"--report {report} is also --out: give two names")
-        _report_writer()
+    """Fit a model, with model selection by cross-validation.
 
-    from kernsemble.cli.contest import Contest, leaderboard
-    from kernsemble.cli.models import TrainingTable
-    from kernsemble.cli.samples import read_sample, read_test_sample
+    Kernels, scalings and C are compared, and the best are refitted to all rows.
+    """
+    limit_threads(jobs)
+    from kernsemble.cli.kernel_search import LOSSES, KernelSearch, leaderboard
+
+    kernels = _checked_kernels(kernel)
+    _check_choices(task, scaling, solver, loss)
+    _check_scoring(scoring)
+    _check_outputs(out, report, force, (train, test))
+
+    from kernsemble.cli.model_files import TableSchema
+    from kernsemble.cli.training_data import read_test_data, read_training_data
     from kernsemble.inspection.predictions import Predictions
     from kernsemble.inspection.scores import scores
 
-    start, words = time.perf_counter(), all_missing(missing)
-    train_file = TableFile(train, words)
-    test_file = None if test is None else TableFile(test, words)
-    asked = None if task == "auto" else task
+    start, markers = time.perf_counter(), missing_markers(missing)
+    train_file = TableFile(train, markers)
+    test_file = None if test is None else TableFile(test, markers)
+    given = None if task == AUTO else task
     with working("reading", progress):
-        sample = read_sample(train_file, target, tuple(drop or ()), asked, max_rows, seed)  # type: ignore[arg-type]
-        _check_choice("--loss", loss, LOSSES[sample.task])
-        apart = None if test_file is None else read_test_sample(test_file, target, sample)
-    contest = Contest(kernels, scaling, solver, loss, folds, scoring, seed)
-    model = contest.estimator(sample)
+        data = read_training_data(train_file, target, tuple(drop or ()), given, max_rows, seed)  # type: ignore[arg-type]
+        _check_choice("--loss", loss, LOSSES[data.task])
+        held_out = None if test_file is None else read_test_data(test_file, target, data)
+    model = KernelSearch(kernels, scaling, solver, loss, folds, scoring, seed).estimator(data)
     if not json:
-        _tell_sample(sample, train, target, is_inferred=asked is None)
+        _show_data(data, train, target, is_inferred=given is None)
     try:
         with follow(model, progress):
-            model.fit(sample.X, sample.y)
+            model.fit(data.X, data.y)
     except ValueError as error:
-        asked_for = f" with --scoring {scoring}" if scoring else ""
-        raise CommandError(f"{train} cannot be fitted{asked_for}: {error}") from error
-    is_classifier = sample.task == "classification"
-    metric = scoring or ("accuracy" if is_classifier else "r2")
-    board = leaderboard(model, metric, sample.n_rows)
-    tests = (
-        scores(Predictions.from_estimator(model, apart.X, apart.y, "test rows")) if apart else []
-    )
-    TrainingTable.of(sample.kinds, target, words).of_model(model)
-    about = _about(sample, apart, board, f"{target} of {train.name}") if report else {}
-    _write(model, out, report, about)
-    fitted = Fitted(sample, model, board, tests, out, report, time.perf_counter() - start)
+        with_scoring = f" with --scoring {scoring}" if scoring else ""
+        raise CommandError(f"{train} cannot be fitted{with_scoring}: {error}") from error
+    metric = scoring or ("accuracy" if data.task == "classification" else "r2")
+    board = leaderboard(model, metric, data.n_rows)
+    tests = []
+    if held_out:
+        tests = scores(Predictions.from_estimator(model, held_out.X, held_out.y, "test rows"))
+    TableSchema.from_kinds(data.kinds, target, markers).attach_to(model)
+    page = _report_contents(data, held_out, board, f"{target} of {train.name}") if report else {}
+    _write_files(model, out, report, page)
+    fitted = Fitted(data, model, board, tests, out, report, time.perf_counter() - start)
     if json:
-        answer(_as_object(fitted, target))
+        write_json(_as_object(fitted, target))
     else:
-        _tell(fitted)
+        _show(fitted)
+
+
+def _check_choices(task: str, scaling: str, solver: str, loss: str) -> None:
+    from typing import get_args
+
+    from kernsemble.cli.kernel_search import LOSSES, SCALINGS, SOLVERS
+    from kernsemble.cli.training_data import LearningTask
+
+    _check_choice("--task", task, get_args(LearningTask))
+    _check_choice("--scaling", scaling, SCALINGS)
+    _check_choice("--solver", solver, SOLVERS)
+    _check_choice("--loss", loss, tuple(name for losses in LOSSES.values() for name in losses))
 
 
 def _check_choice(option: str, value: str, choices: tuple[str, ...]) -> None:
+    choices = tuple(dict.fromkeys((AUTO, *choices)))
     if value not in choices:
         raise typer.BadParameter(f"{value!r}: give one of {', '.join(choices)}", param_hint=option)
 
 
 def _checked_kernels(given: list[str]) -> tuple[str, ...]:
+    from kernsemble._suggestions import suggest
+    from kernsemble.exceptions import ArgumentError
     from kernsemble.kernels.registry import KERNELS, as_kernel
 
     names = split_names(given)
     if not names:
         raise typer.BadParameter("give at least one name, or auto", param_hint="--kernel")
-    if "auto" in names and len(names) > 1:
+    if AUTO in names and len(names) > 1:
         raise typer.BadParameter(
-            "auto chooses by itself: give it alone, or names without it", param_hint="--kernel"
+            "auto selects the kernels itself: give it alone, or names without it",
+            param_hint="--kernel",
         )
     for name in names:
         try:
-            if name != "auto":
+            if name != AUTO:
                 as_kernel(name)
-        except ValueError as error:
-            hint = str(error).partition(": ")[2].partition(";")[0]
-            known = "" if "names are" in hint else f"; all are {', '.join(sorted(KERNELS))}"
-            raise typer.BadParameter(f"{name!r}: {hint}{known}", param_hint="--kernel") from error
+        except ArgumentError as error:
+            known = ", ".join(KERNELS)
+            hint = suggest(error.value, KERNELS, otherwise="no such kernel")
+            raise typer.BadParameter(
+                f"{error.value!r}: {hint} (kernels: {known})", param_hint="--kernel"
+            ) from error
     return names
 
 
 def _check_scoring(scoring: str | None) -> None:
     if scoring is None:
         return
-    from difflib import get_close_matches
-
     from sklearn.metrics import get_scorer_names
 
+    from kernsemble._suggestions import suggest
+
     if scoring not in get_scorer_names():
-        near = get_close_matches(scoring, get_scorer_names(), n=1)
-        hint = f"did you mean {near[0]}?" if near else "give accuracy, roc_auc, r2, …"
+        hint = suggest(scoring, get_scorer_names(), otherwise="give accuracy, roc_auc, r2, …")
         raise typer.BadParameter(f"{scoring!r}: {hint}", param_hint="--scoring")
 
 
+def _check_outputs(
+    out: Path, report: Path | None, force: bool, inputs: tuple[Path | None, ...]
+) -> None:
+    check_output("--out", out, force, inputs)
+    if report is not None:
+        check_output("--report", report, force, inputs)
+        if report.resolve() == out.resolve():
+            raise CommandError(f"--report {report} is also --out: give two names")
+        _report_writer()
+
+
 def _report_writer() -> Any:
-    remedy = "pip install 'kernsemble[report]', or leave --report out"
-    return part("report", "write_report", "writing --report", remedy)
+    remedy = "pip install 'kernsemble[report]', or omit --report"
+    return import_optional("report", "write_report", "writing --report", remedy)
 
 
-def _about(
-    sample: "Sample", apart: "Sample | None", board: "list[Contender]", title: str
+def _report_contents(
+    data: "TrainingData",
+    held_out: "TrainingData | None",
+    board: "list[LeaderboardEntry]",
+    title: str,
 ) -> dict[str, Any]:
-    """Return what a page tells besides the model."""
+    """Return the contents of a report besides the model."""
     return {
-        "X": sample.X,
-        "y": sample.y,
-        "X_test": None if apart is None else apart.X,
-        "y_test": None if apart is None else apart.y,
+        "X": data.X,
+        "y": data.y,
+        "X_test": None if held_out is None else held_out.X,
+        "y_test": None if held_out is None else held_out.y,
         "title": title,
         "leaderboard": [
             {
@@ -219,84 +241,84 @@ def _about(
                 f"{each.score.name} (95 % interval)": str(each.score),
                 "rows": f"{each.n_rows:,}",
             }
-            for each in board[:MOST_SHOWN]
+            for each in board[:MAX_SHOWN]
         ],
     }
 
 
-def _write(model: Any, out: Path, report: Path | None, about: dict[str, Any]) -> None:
+def _write_files(model: Any, out: Path, report: Path | None, contents: dict[str, Any]) -> None:
     """Write all files, or none of them."""
     from kernsemble.persistence import save
 
     with ExitStack() as files:
         save(model, files.enter_context(atomic_write(out)))
         if report is not None:
-            _report_writer()(model, files.enter_context(atomic_write(report)), **about)
+            _report_writer()(model, files.enter_context(atomic_write(report)), **contents)
 
 
-def _tell_sample(sample: "Sample", path: Path, target: str, is_inferred: bool) -> None:
-    kinds = list(sample.kinds.values())
+def _show_data(data: "TrainingData", path: Path, target: str, is_inferred: bool) -> None:
+    kinds = list(data.kinds.values())
     n_numbers, n_categories = kinds.count("number"), kinds.count("category")
-    say(
-        f"{path}: {sample.n_rows:,} rows, {n_numbers} columns of numbers and {n_categories} of "
-        f"categories{', some values missing' if sample.has_missing else ''}"
+    write_line(
+        f"{path}: {data.n_rows:,} rows, {n_numbers} numeric and {n_categories} categorical "
+        f"columns{', with missing values' if data.has_missing else ''}"
     )
-    how = " (inferred; --task tells)" if is_inferred else ""
-    if sample.task == "classification":
+    how = " (inferred; set it with --task)" if is_inferred else ""
+    if data.task == "classification":
         import numpy as np
 
-        classes, counts = np.unique(sample.y, return_counts=True)
+        classes, counts = np.unique(data.y, return_counts=True)
         shares = ", ".join(
-            f"{label!s} {100 * n / sample.n_rows:.1f} %"
-            for label, n in list(zip(classes, counts, strict=True))[:MOST_SHOWN]
+            f"{label!s} {100 * n / data.n_rows:.1f} %"
+            for label, n in list(zip(classes, counts, strict=True))[:MAX_SHOWN]
         )
-        more = f", and {len(classes) - MOST_SHOWN} more" if len(classes) > MOST_SHOWN else ""
-        say(f"{target}: classification{how}, {len(classes)} classes: {shares}{more}")
+        more = f", and {len(classes) - MAX_SHOWN} more" if len(classes) > MAX_SHOWN else ""
+        write_line(f"{target}: classification{how}, {len(classes)} classes: {shares}{more}")
     else:
-        say(f"{target}: regression{how}, from {sample.y.min():g} to {sample.y.max():g}")
+        write_line(f"{target}: regression{how}, from {data.y.min():g} to {data.y.max():g}")
 
 
-def _tell(fitted: Fitted) -> None:
-    n_all, board = fitted.sample.n_rows, fitted.board
-    metric = board[0].score.name
+def _show(fitted: Fitted) -> None:
+    n_all, board = fitted.data.n_rows, fitted.board
+    best = board[0]
     is_race = any(each.n_rows < n_all for each in board)
-    header = ["", "kernel", "scaling", "C", f"{metric} (95 % interval)"]
+    header = ["", "kernel", "scaling", "C", f"{best.score.name} (95 % interval)"]
     rows = [
         [str(place), _short(each.kernel), each.scaling, f"{each.C:.3g}", str(each.score)]
         + ([f"{each.n_rows:,}"] if is_race else [])
-        for place, each in enumerate(board[:MOST_SHOWN], start=1)
+        for place, each in enumerate(board[:MAX_SHOWN], start=1)
     ]
     n_folds = fitted.model.cv.get_n_splits()
     show_table(f"Leaderboard, {n_folds} folds", header + (["on rows"] if is_race else []), rows)
-    say(f"chosen: {_short(board[0].kernel)} on the scale {board[0].scaling}, C = {board[0].C:.3g}")
+    write_line(f"selected: {_short(best.kernel)}, scaling {best.scaling}, C = {best.C:.3g}")
     if fitted.tests:
         for score in fitted.tests:
-            say(f"test: {score.name} {score}")
+            write_line(f"test: {score.name} {score}")
     elif len(board) > 1:
         note(
-            f"the score of the best of {len(board)} is a little too good; --test tells one of rows "
-            "that chose nothing"
+            f"the best of {len(board)} cross-validation scores is optimistic; use --test for an "
+            "unbiased score"
         )
     for path in (fitted.out, fitted.report):
         if path is not None:
-            say(f"wrote {path}")
-    say(f"{fitted.seconds:.1f} seconds")
+            write_line(f"wrote {path}")
+    write_line(f"{fitted.seconds:.1f} seconds")
 
 
 def _short(kernel: str) -> str:
-    """Return the text of a kernel with few digits."""
+    """Return the text of a kernel with three digits per number."""
     return re.sub(r"\d+\.\d+(e-?\d+)?", lambda found: f"{float(found[0]):.3g}", kernel)
 
 
 def _as_object(fitted: Fitted, target: str) -> dict[str, Any]:
-    sample = fitted.sample
+    data = fitted.data
     return {
         "command": "fit",
-        "task": sample.task,
+        "task": data.task,
         "target": target,
-        "rows": sample.n_rows,
-        "columns": sample.kinds,
-        "classes": fitted.model.classes_ if sample.task == "classification" else None,
+        "rows": data.n_rows,
+        "columns": data.kinds,
+        "classes": fitted.model.classes_ if data.task == "classification" else None,
         "leaderboard": [{**each._asdict(), "score": each.score._asdict()} for each in fitted.board],
         "test": [score._asdict() for score in fitted.tests],
         "model": str(fitted.out),

@@ -1,4 +1,4 @@
-"""Options and arguments that several commands share."""
+"""Options that several commands share, and their checks."""
 
 import os
 from pathlib import Path
@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from kernsemble.cli.tables import MISSING
+from kernsemble.cli.console import CommandError
+from kernsemble.cli.table_files import MISSING
 
 __all__ = [
     "Drop",
@@ -19,50 +20,61 @@ __all__ = [
     "Seed",
     "Table",
     "Target",
-    "all_missing",
+    "check_output",
     "limit_threads",
+    "missing_markers",
     "split_names",
 ]
 
 ModelFile = Annotated[
-    Path, typer.Argument(metavar="MODEL", help="A file that `kernsemble fit --out` wrote.")
+    Path, typer.Argument(metavar="MODEL", help="Model file written by `kernsemble fit --out`.")
 ]
-Table = Annotated[Path, typer.Argument(metavar="TABLE", help="A CSV (or .csv.gz) or Parquet file.")]
-Target = Annotated[str, typer.Option("--target", "-t", help="The column to predict.")]
-Drop = Annotated[
-    list[str] | None, typer.Option("--drop", help="A column to leave out; may be given again.")
-]
+Table = Annotated[Path, typer.Argument(metavar="TABLE", help="CSV (or .csv.gz) or Parquet file.")]
+Target = Annotated[str, typer.Option("--target", "-t", help="Column to predict.")]
+Drop = Annotated[list[str] | None, typer.Option("--drop", help="Column to ignore; repeatable.")]
 Missing = Annotated[
     list[str] | None,
-    typer.Option(
-        "--missing", help="Another word for a missing value, such as '?'; may be given again."
-    ),
+    typer.Option("--missing", help="Additional marker of missing values, such as '?'; repeatable."),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Answer with one JSON object.")]
-Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
-Seed = Annotated[int, typer.Option("--seed", min=0, help="What is random is drawn with it.")]
+Json = Annotated[bool, typer.Option("--json", help="Write the results as one JSON object.")]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite existing files.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Random seed.")]
 Jobs = Annotated[
-    int | None, typer.Option("--jobs", "-j", min=1, help="How many threads; by default all cores.")
+    int | None, typer.Option("--jobs", "-j", min=1, help="Number of threads; default: all cores.")
 ]
 Progress = Annotated[
     bool | None,
-    typer.Option("--progress/--no-progress", help="Show bars; by default on a terminal."),
+    typer.Option("--progress/--no-progress", help="Show progress bars; default: on a terminal."),
 ]
 
 
-def all_missing(more: list[str] | None) -> tuple[str, ...]:
-    """Return all words for missing values."""
+def missing_markers(more: list[str] | None) -> tuple[str, ...]:
+    """Return all markers of missing values."""
     return tuple(dict.fromkeys((*MISSING, *(more or ()))))
 
 
 def split_names(given: list[str]) -> tuple[str, ...]:
-    """Return names that were given one by one or separated by commas, each once."""
+    """Return the distinct names of repeated or comma-separated options."""
     names = (name.strip() for each in given for name in each.split(","))
     return tuple(dict.fromkeys(name for name in names if name))
 
 
 def limit_threads(jobs: int | None) -> None:
-    """Use so many threads from here on; must come before numeric libraries are loaded."""
+    """Limit the number of threads; must be called before numeric libraries are imported."""
     if jobs is not None:
         for name in ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "POLARS_MAX_THREADS"):
             os.environ[name] = str(jobs)
+
+
+def check_output(
+    option: str, path: Path, force: bool, inputs: tuple[Path | None, ...] = ()
+) -> None:
+    """Raise an error if a path cannot be written, is an input, or exists without `force`."""
+    if not path.parent.is_dir():
+        raise CommandError(f"{option} {path}: there is no folder {path.parent}; create it first")
+    if path.is_dir():
+        raise CommandError(f"{option} {path} is a folder: give the name of a file")
+    if any(each is not None and each.resolve() == path.resolve() for each in inputs):
+        raise CommandError(f"{option} {path} is an input of this command: give another name")
+    if path.exists() and not force:
+        raise CommandError(f"{option} {path} exists: give another name, or --force to replace it")

@@ -1,4 +1,4 @@
-"""``kernsemble predict``: what a model says of the rows of a file, some rows at a time."""
+"""``kernsemble predict``: predictions for the rows of a file, in chunks of rows."""
 
 import gzip
 import sys
@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 import typer
 
 from kernsemble._files import atomic_write
-from kernsemble.cli.console import CommandError, answer, note
+from kernsemble.cli.console import CommandError, join_names, note, write_json
 from kernsemble.cli.options import (
     Force,
     Jobs,
@@ -21,136 +21,146 @@ from kernsemble.cli.options import (
     ModelFile,
     Progress,
     Table,
-    all_missing,
+    check_output,
     limit_threads,
+    missing_markers,
 )
-from kernsemble.cli.outputs import check_output
 from kernsemble.cli.progress import ShownTask, bars
-from kernsemble.cli.tables import TableFile, as_features, import_polars
+from kernsemble.cli.table_files import CHUNK_ROWS, TableFile, as_training_kinds, import_polars
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from kernsemble.cli.models import TrainingTable
+    from kernsemble.cli.model_files import TableSchema
 
 
 def predict(
     model: ModelFile,
     table: Table,
-    out: Annotated[str, typer.Option("--out", "-o", help="The CSV to write; - is the output.")],
+    out: Annotated[
+        str, typer.Option("--out", "-o", help="CSV file to write; - for standard output.")
+    ],
     keep: Annotated[
-        list[str] | None, typer.Option("--keep", help="A column to copy, such as a name.")
+        list[str] | None,
+        typer.Option("--keep", help="Column to copy, such as an identifier; repeatable."),
     ] = None,
     decision: Annotated[
-        bool, typer.Option("--decision", help="Decision values beside probabilities.")
+        bool, typer.Option("--decision", help="Write decision values besides probabilities.")
     ] = False,
+    chunk_rows: Annotated[
+        int, typer.Option("--chunk-rows", min=1, help="Number of rows in memory at a time.")
+    ] = CHUNK_ROWS,
     missing: Missing = None,
     jobs: Jobs = None,
     json: Json = False,
     force: Force = False,
     progress: Progress = None,
 ) -> None:
-    """Predict: columns are found by name, and rows are read in chunks, whatever the size."""
+    """Predict the rows of a table; columns are matched by name.
+
+    Rows are read in chunks, so the table may be larger than memory.
+    """
     limit_threads(jobs)
     if json and out == "-":
-        raise typer.BadParameter("-o - takes the output: give -o a file", param_hint="--json")
+        raise typer.BadParameter("-o - uses standard output: give -o a file", param_hint="--json")
     if out != "-":
-        _check_place(Path(out), force, (model, table))
+        _check_out(Path(out), force, (model, table))
 
-    from kernsemble.cli.models import load_model, training_table
+    from kernsemble.cli.model_files import load_model, table_schema
 
     start = time.perf_counter()
     fitted = load_model(model)
-    known = training_table(fitted, model)
-    words = tuple(dict.fromkeys((*known.missing, *all_missing(missing))))
-    source = TableFile(table, words)
-    extra = _checked_columns(source, known, keep or [], model)
-    teller = Teller(fitted, known, source, keep or [], decision)
+    schema = table_schema(fitted, model)
+    markers = tuple(dict.fromkeys((*schema.missing, *missing_markers(missing))))
+    source = TableFile(table, markers)
+    unused = _check_columns(source, schema, keep or [], model)
+    predictor = TablePredictor(fitted, schema, source, keep or [], decision, chunk_rows)
     with bars(progress) as shown, _opened(out) as file:
         bar = ShownTask(shown, "predicting", source.n_rows() if shown is not None else None)
-        for part in teller.parts():
-            file.write(part.write_csv(include_header=teller.n_rows == part.height).encode())
-            bar.advance(part.height)
-        if teller.n_rows == 0:
-            file.write(teller.nothing().write_csv().encode())
-    _tell(teller, out, extra, json, time.perf_counter() - start)
+        for chunk in predictor.chunks():
+            is_first = predictor.n_rows == chunk.height
+            file.write(chunk.write_csv(include_header=is_first).encode())
+            bar.advance(chunk.height)
+        if predictor.n_rows == 0:
+            file.write(predictor.empty().write_csv().encode())
+    _show(predictor, out, unused, json, time.perf_counter() - start)
 
 
-def _check_place(path: Path, force: bool, inputs: tuple[Path, ...]) -> None:
+def _check_out(path: Path, force: bool, inputs: tuple[Path, ...]) -> None:
     if not path.name.lower().endswith((".csv", ".csv.gz")):
-        raise CommandError(f"--out {path}: scores are written as .csv or .csv.gz; change the name")
+        raise CommandError(f"--out {path}: the name must end in .csv or .csv.gz: change it")
     check_output("--out", path, force, inputs)
 
 
-def _checked_columns(
-    source: TableFile, known: "TrainingTable", keep: list[str], model: Path
+def _check_columns(
+    source: TableFile, schema: "TableSchema", keep: list[str], model: Path
 ) -> list[str]:
-    """Return the columns that are not used, once all that are needed are there."""
-    absent = [name for name in known.columns if name not in source.columns]
+    """Raise an error if a column is missing, and return those that are not used."""
+    absent = [name for name in schema.columns if name not in source.columns]
     if absent:
-        names = ", ".join(map(repr, absent[:5])) + (", …" if len(absent) > 5 else "")
         raise CommandError(
-            f"{source.path} misses {len(absent)} of the {len(known.columns)} columns that {model} "
-            f"was fitted to: {names}; add them, empty if they are missing"
+            f"{source.path} lacks {len(absent)} of the {len(schema.columns)} columns that {model} "
+            f"was fitted to: {join_names(absent)}; add them, empty if the values are missing"
         )
     for name in keep:
         if name not in source.columns:
             raise CommandError(f"--keep {name!r}: {source.path} has no such column")
-    used = {*known.columns, *keep, known.target}
+    used = {*schema.columns, *keep, schema.target}
     return [name for name in source.columns if name not in used]
 
 
-class Teller:
-    """Says of the rows of a file what a model says of them, and counts what is new to it."""
+class TablePredictor:
+    """Predictions of a model for the rows of a file, with counts of unseen categories."""
 
     def __init__(
         self,
         model: Any,
-        known: "TrainingTable",
+        schema: "TableSchema",
         source: TableFile,
         keep: list[str],
         decision: bool,
+        chunk_rows: int = CHUNK_ROWS,
     ) -> None:
-        self._model, self._known, self._source, self._keep = model, known, source, keep
-        self._decision = decision
+        self._model, self._schema, self._source, self._keep = model, schema, source, keep
+        self._decision, self._chunk_rows = decision, chunk_rows
         self.n_rows = 0
         self.unseen: Counter[str] = Counter()  # entries of each column
 
-    def parts(self) -> Iterator["pl.DataFrame"]:
-        """Yield the answers, some rows at a time."""
-        wanted = list(dict.fromkeys((*self._keep, *self._known.columns)))
-        for frame in self._source.chunks(wanted):
+    def chunks(self) -> Iterator["pl.DataFrame"]:
+        """Yield the predictions, one chunk of rows at a time."""
+        wanted = list(dict.fromkeys((*self._keep, *self._schema.columns)))
+        for frame in self._source.chunks(wanted, self._chunk_rows):
             if frame.height == 0:
                 continue
-            rows = as_features(frame, self._known.by_name, self._source.path, self.n_rows + 1)
-            self._refuse_missing(rows)
+            first, path = self.n_rows + 1, self._source.path
+            rows = as_training_kinds(frame, self._schema.by_name, path, first)
+            self._check_missing(rows)
             self._count_unseen(rows)
-            answers = self._answers(rows)
+            predictions = self._predict(rows)
             self.n_rows += frame.height
-            yield import_polars().concat([frame.select(self._keep), answers], how="horizontal")
+            yield import_polars().concat([frame.select(self._keep), predictions], how="horizontal")
 
-    def nothing(self) -> "pl.DataFrame":
-        """Return the answers to no rows."""
+    def empty(self) -> "pl.DataFrame":
+        """Return the predictions for no rows: the column names."""
         pl = import_polars()
         names = [*self._keep, "prediction"]
         classes = getattr(self._model, "classes_", ())
         if hasattr(self._model, "predict_proba"):
             names += [f"probability_{label}" for label in classes]
-        if self._tells_values():
+        if self._has_decision_values():
             names += ["decision"] if len(classes) == 2 else [f"decision_{each}" for each in classes]
         return pl.DataFrame(schema=dict.fromkeys(names, pl.String))
 
-    def _tells_values(self) -> bool:
-        model = self._model
-        is_only = not hasattr(model, "predict_proba")
-        return (self._decision or is_only) and hasattr(model, "classes_")
+    def _has_decision_values(self) -> bool:
+        has_probabilities = hasattr(self._model, "predict_proba")
+        return (self._decision or not has_probabilities) and hasattr(self._model, "classes_")
 
-    def _answers(self, rows: "pl.DataFrame") -> "pl.DataFrame":
+    def _predict(self, rows: "pl.DataFrame") -> "pl.DataFrame":
         pl, model = import_polars(), self._model
         columns = {"prediction": model.predict(rows)}
         if hasattr(model, "predict_proba"):
             columns |= _by_class("probability", model.classes_, model.predict_proba(rows))
-        if self._tells_values():
+        if self._has_decision_values():
             values = model.decision_function(rows)
             is_single = values.ndim == 1
             columns |= (
@@ -158,24 +168,25 @@ class Teller:
             )
         return pl.DataFrame(columns)
 
-    def _refuse_missing(self, rows: "pl.DataFrame") -> None:
-        """Refuse missing numbers where the model has no hypothesis for them."""
+    def _check_missing(self, rows: "pl.DataFrame") -> None:
+        """Raise an error if a number is missing and the model does not support that."""
         if getattr(self._model, "solver_", None) != "exact":
             return
         for column in rows:
             if column.dtype.is_float() and (column.null_count() or column.is_nan().any()):
                 absent = column.is_null() | column.is_nan().fill_null(True)
+                row = self.n_rows + int(absent.arg_max()) + 1  # type: ignore[arg-type]
                 raise CommandError(
-                    f"{self._source.path}: column {column.name!r} misses a value in row "
-                    f"{self.n_rows + int(absent.arg_max()) + 1}, and the model compares rows by a "  # type: ignore[arg-type]
-                    "matrix, which needs all: fill it in, or fit again with --solver additive"
+                    f"{self._source.path}: column {column.name!r} has a missing value in row "
+                    f"{row}, which the exact solver of the model does not support: fill it in, or "
+                    "fit again with --solver additive"
                 )
 
     def _count_unseen(self, rows: "pl.DataFrame") -> None:
         table = getattr(self._model, "mixed_table_", None)
         if table is None:
             return
-        for name, known in zip(self._known.columns, table.categories, strict=True):
+        for name, known in zip(self._schema.columns, table.categories, strict=True):
             if known is None:
                 continue
             labels = [str(each) for each in known if each is not None]
@@ -184,13 +195,13 @@ class Teller:
                 self.unseen[name] += n
 
 
-def _by_class(what: str, classes: Any, values: Any) -> dict[str, Any]:
-    return {f"{what}_{label}": column for label, column in zip(classes, values.T, strict=True)}
+def _by_class(prefix: str, classes: Any, values: Any) -> dict[str, Any]:
+    return {f"{prefix}_{label}": column for label, column in zip(classes, values.T, strict=True)}
 
 
 @contextmanager
 def _opened(out: str) -> Iterator[IO[bytes]]:
-    """Lend the place of the answers; a file appears when it is whole."""
+    """Open the output; a file appears only when it is complete."""
     if out == "-":
         sys.stdout.flush()
         yield sys.stdout.buffer
@@ -202,23 +213,24 @@ def _opened(out: str) -> Iterator[IO[bytes]]:
             yield file  # type: ignore[misc]
 
 
-def _tell(teller: Teller, out: str, extra: list[str], json: bool, seconds: float) -> None:
+def _show(
+    predictor: TablePredictor, out: str, unused: list[str], json: bool, seconds: float
+) -> None:
     if json:
-        answer(
+        write_json(
             {
                 "command": "predict",
-                "rows": teller.n_rows,
+                "rows": predictor.n_rows,
                 "output": out,
-                "extra_columns": extra,
-                "unseen_categories": teller.unseen,
+                "extra_columns": unused,
+                "unseen_categories": predictor.unseen,
                 "seconds": round(seconds, 3),
             }
         )
         return
-    if extra:
-        names = ", ".join(map(repr, extra[:5])) + (", …" if len(extra) > 5 else "")
-        note(f"columns that the model does not know are ignored ({len(extra)}): {names}")
-    for name, n in teller.unseen.items():
-        note(f"column {name!r}: {n:,} entries are of categories that training did not have")
+    if unused:
+        note(f"{len(unused)} columns are not used by the model: {join_names(unused)}")
+    for name, n in predictor.unseen.items():
+        note(f"column {name!r}: {n:,} entries have categories that are not in the training data")
     if out != "-":
-        note(f"wrote {teller.n_rows:,} rows to {out} in {seconds:.1f} seconds")
+        note(f"wrote {predictor.n_rows:,} rows to {out} in {seconds:.1f} seconds")

@@ -1,4 +1,4 @@
-"""How far a command is, on standard error: bars of rich that hear scikit-learn's callbacks."""
+"""Progress bars on standard error, drawn by rich and driven by scikit-learn's callbacks."""
 
 import sys
 from collections.abc import Iterator
@@ -8,35 +8,35 @@ from typing import Any
 
 __all__ = ["FitProgress", "ShownTask", "bars", "follow", "working"]
 
-NAMES = {"selection": "choosing kernel and C", "refit": "fitting to all rows", "fit": "fitting"}
+NAMES = {"selection": "selecting kernel and C", "refit": "fitting to all rows", "fit": "fitting"}
 
 
 class ShownTask:
-    """A bar, or nothing where none is wanted."""
+    """A progress bar, or nothing if bars are switched off."""
 
     def __init__(self, progress: Any, name: str, total: float | None) -> None:
         self._progress = progress
         self._task = None if progress is None else progress.add_task(name, total=total)
 
     def advance(self, amount: float) -> None:
-        """Move on."""
+        """Advance by an amount."""
         if self._progress is not None:
             self._progress.advance(self._task, amount)
 
     def show(self, name: str, done: float) -> None:
-        """Show another name, and what is done of the total."""
+        """Set the name and the amount done."""
         if self._progress is not None:
             self._progress.update(self._task, description=name, completed=done)
 
     def finish(self) -> None:
-        """Show that all is done."""
+        """Complete the bar."""
         if self._progress is not None:
             self._progress.update(self._task, total=1.0, completed=1.0)
 
 
 @contextmanager
 def bars(wanted: bool | None) -> Iterator[Any]:
-    """Lend what draws bars; None if they are not wanted, or unasked where nobody looks."""
+    """Yield rich's progress display, or None: by default there is one only on a terminal."""
     if wanted is False or (wanted is None and not sys.stderr.isatty()):
         yield None
         return
@@ -52,9 +52,9 @@ def bars(wanted: bool | None) -> Iterator[Any]:
 
 
 class FitProgress:
-    """A callback of scikit-learn that shows a bar for each of the main parts of a fit.
+    """A scikit-learn callback that shows a bar for each main part of a fit.
 
-    A part that has m parts is 1/m further when one of them ends, and so on for theirs.
+    The end of one of m sub-parts advances its part by 1/m, recursively.
     """
 
     max_propagation_depth = 0
@@ -63,16 +63,16 @@ class FitProgress:
         self._progress, self._lock = progress, Lock()
         self._before = ShownTask(progress, "preparing the rows", None)
         self._shown: dict[tuple[Any, ...], ShownTask] = {}
-        self._told: dict[tuple[Any, ...], float] = {}  # of every part, what its own parts told
+        self._counted: dict[tuple[Any, ...], float] = {}  # share of each part shown so far
 
     def setup(self, estimator: Any, context: Any) -> None:
-        """Hear that a fit begins."""
+        """Do nothing when a fit begins; scikit-learn requires the method."""
 
     def teardown(self, estimator: Any, context: Any) -> None:
-        """Hear that it ended."""
+        """Do nothing when a fit ends; scikit-learn requires the method."""
 
     def on_fit_task_begin(self, estimator: Any, context: Any) -> None:  # noqa: ARG002
-        """Show a main part that begins."""
+        """Show a bar when a main part begins."""
         self._before.finish()
         path = _path(context)
         if len(path) == 2 and context.max_subtasks != 0:
@@ -81,7 +81,7 @@ class FitProgress:
                 self._shown[path] = ShownTask(self._progress, name, 1.0)
 
     def on_fit_task_end(self, estimator: Any, context: Any) -> None:  # noqa: ARG002
-        """Move on by the share of what ended that was not told yet."""
+        """Advance by the share of the finished part that was not counted yet."""
         path = _path(context)
         if len(path) < 2:
             return
@@ -98,13 +98,13 @@ class FitProgress:
                 return
             share, ancestor = share / ancestor.max_subtasks, ancestor.parent
         with self._lock:
-            untold = share - self._told.pop(path, 0.0)
+            new = share - self._counted.pop(path, 0.0)
             for depth in range(3, len(path)):
-                self._told[path[:depth]] = self._told.get(path[:depth], 0.0) + untold
-        main.advance(untold)
+                self._counted[path[:depth]] = self._counted.get(path[:depth], 0.0) + new
+        main.advance(new)
 
     def _count(self, whole: tuple[Any, ...], n_parts: int | None) -> None:
-        """Move the bar of the whole fit on by one of its parts, which have none themselves."""
+        """Advance the bar of the whole fit by one of its parts, which have no sub-parts."""
         with self._lock:
             if whole not in self._shown:
                 self._shown[whole] = ShownTask(self._progress, NAMES["fit"], 1.0)
@@ -121,7 +121,7 @@ def _path(context: Any) -> tuple[Any, ...]:
 
 @contextmanager
 def working(name: str, wanted: bool | None) -> Iterator[None]:
-    """Show that work is going on of which nobody knows how far it is."""
+    """Show a bar without a known total."""
     with bars(wanted) as progress:
         task = ShownTask(progress, name, None)
         yield
@@ -130,13 +130,13 @@ def working(name: str, wanted: bool | None) -> Iterator[None]:
 
 @contextmanager
 def follow(estimator: Any, wanted: bool | None) -> Iterator[None]:
-    """Show how far the fits of an estimator are, if it tells."""
+    """Show the progress of an estimator's fits, if it supports callbacks."""
     with bars(wanted) as progress:
-        tells = progress is not None and hasattr(estimator, "set_callbacks")
-        if tells:
+        has_callbacks = progress is not None and hasattr(estimator, "set_callbacks")
+        if has_callbacks:
             estimator.set_callbacks(FitProgress(progress))
         try:
             yield
         finally:
-            if tells:
+            if has_callbacks:
                 estimator.set_callbacks()

@@ -1,4 +1,4 @@
-"""``kernsemble rare``: rows ranked by how likely they are of a rare class."""
+"""``kernsemble rare``: detection of a rare class by ranking rows (LAGO)."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from kernsemble._files import atomic_write
-from kernsemble.cli.console import CommandError, answer, say, show_table
+from kernsemble.cli.console import (
+    CommandError,
+    import_optional,
+    join_names,
+    show_table,
+    write_json,
+    write_line,
+)
 from kernsemble.cli.options import (
     Drop,
     Force,
@@ -17,22 +24,21 @@ from kernsemble.cli.options import (
     Seed,
     Table,
     Target,
-    all_missing,
+    check_output,
+    missing_markers,
 )
-from kernsemble.cli.outputs import check_output
-from kernsemble.cli.parts import part
 from kernsemble.cli.progress import follow
-from kernsemble.cli.tables import TableFile
+from kernsemble.cli.table_files import TableFile
 
 if TYPE_CHECKING:
     from kernsemble._typing import Array, FloatArray
-    from kernsemble.cli.samples import Sample
+    from kernsemble.cli.training_data import TrainingData
 
-FIRST = (10, 20, 50, 100, 200, 500, 1000)  # rows to look at
+TOP_ROWS = (10, 20, 50, 100, 200, 500, 1000)  # lengths of the ranking to report hits for
 
 
-class Detected(NamedTuple):
-    """How well the rows of one rare class are found among the first of a ranking."""
+class RareClassScores(NamedTuple):
+    """Scores of the ranking for one rare class, on held-out rows."""
 
     label: Any
     n_rare: int
@@ -45,13 +51,14 @@ def rare(
     table: Table,
     target: Target,
     rare: Annotated[
-        str | None, typer.Option("--rare", help="The rare class; by default the smallest.")
+        str | None, typer.Option("--rare", help="Rare class; default: the smallest.")
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="The model file to write, for predict.")
+        Path | None, typer.Option("--out", "-o", help="Model file to write, for predict.")
     ] = None,
     neighbours: Annotated[
-        int, typer.Option("--neighbours", min=1, help="Background rows a radius is made of.")
+        int,
+        typer.Option("--neighbours", min=1, help="Number of background neighbours per radius."),
     ] = 5,
     drop: Drop = None,
     missing: Missing = None,
@@ -61,46 +68,52 @@ def rare(
     force: Force = False,
     progress: Progress = None,
 ) -> None:
-    """Find rows of a rare class (LAGO, Zhu 2008), judged on rows that were held out."""
+    """Detect a rare class by ranking rows (LAGO, Zhu 2008).
+
+    The ranking is scored on held-out rows.
+    """
     if out is not None:
         check_output("--out", out, force, (table,))
 
-    from kernsemble.cli.models import TrainingTable
-    from kernsemble.cli.samples import read_sample, refuse_all_but_numbers
+    from kernsemble.cli.model_files import TableSchema
+    from kernsemble.cli.training_data import check_only_numbers, read_training_data
     from kernsemble.persistence import save
 
-    words = all_missing(missing)
-    sample = read_sample(TableFile(table, words), target, tuple(drop or ()), task="classification")
-    refuse_all_but_numbers(sample, table, "kernsemble rare")
-    label = None if rare is None else _label(rare, sample, table, target)
-    detector = part("detection", "LagoClassifier", "finding rare classes")(
+    markers = missing_markers(missing)
+    file = TableFile(table, markers)
+    data = read_training_data(file, target, tuple(drop or ()), task="classification")
+    check_only_numbers(data, table, "kernsemble rare")
+    label = None if rare is None else _label(rare, data, table, target)
+    detector = import_optional("detection", "LagoClassifier", "finding rare classes")(
         rare=label,
         n_neighbors=neighbours,
         n_jobs=jobs,
         random_state=seed,
     )
     with follow(detector, progress):
-        detector.fit(sample.X, sample.y)
+        detector.fit(data.X, data.y)
     if out is not None:
-        TrainingTable.of(sample.kinds, target, words).of_model(detector)
+        TableSchema.from_kinds(data.kinds, target, markers).attach_to(detector)
         with atomic_write(out) as place:
             save(detector, place)
-    _tell(_detected(detector, sample.y), sample, out, json)
+    _show(_detections(detector, data.y), data, out, json)
 
 
-def _label(given: str, sample: "Sample", path: Path, target: str) -> Any:
-    """Return the class that was typed, as the target holds it."""
+def _label(given: str, data: "TrainingData", path: Path, target: str) -> Any:
+    """Return the class of the target whose text was given."""
     import numpy as np
 
-    classes = np.unique(sample.y).tolist()
+    classes = np.unique(data.y).tolist()
     for label in classes:
         if str(label) == given:
             return label
-    known = ", ".join(map(str, classes[:10])) + (", …" if len(classes) > 10 else "")
-    raise CommandError(f"--rare {given!r}: {target!r} of {path} has the classes {known}")
+    raise CommandError(
+        f"--rare {given!r}: {target!r} of {path} has the classes {join_names(classes, 10)}: give "
+        "one of them"
+    )
 
 
-def _detected(detector: Any, y: "Array") -> list[Detected]:
+def _detections(detector: Any, y: "Array") -> list[RareClassScores]:
     import numpy as np
 
     held_out = np.asarray(detector.out_of_fold_scores_).reshape(len(y), -1)
@@ -108,7 +121,7 @@ def _detected(detector: Any, y: "Array") -> list[Detected]:
     for place, label in enumerate(detector.rare_classes_.tolist()):
         is_rare = y == label
         found.append(
-            Detected(
+            RareClassScores(
                 label,
                 int(is_rare.sum()),
                 float(np.ravel(detector.best_score_)[place]),
@@ -120,38 +133,38 @@ def _detected(detector: Any, y: "Array") -> list[Detected]:
 
 
 def _hits(is_rare: "Array", scores: "FloatArray") -> dict[int, int]:
-    """Return how many rare rows are among the first so many; rows that were not scored are last."""
+    """Return the number of rare rows among the top rows; rows without a score are last."""
     import numpy as np
 
     order = np.argsort(-np.nan_to_num(scores, nan=-np.inf), kind="stable")
     reached = np.cumsum(is_rare[order])
-    return {n: int(reached[n - 1]) for n in FIRST if n <= len(order)}
+    return {n: int(reached[n - 1]) for n in TOP_ROWS if n <= len(order)}
 
 
-def _tell(found: list[Detected], sample: "Sample", out: Path | None, json: bool) -> None:
+def _show(found: list[RareClassScores], data: "TrainingData", out: Path | None, json: bool) -> None:
     if json:
-        answer(
+        write_json(
             {
                 "command": "rare",
-                "rows": sample.n_rows,
+                "rows": data.n_rows,
                 "rare": [each._asdict() for each in found],
                 "output": out and str(out),
             }
         )
         return
     for each in found:
-        say(
-            f"{each.label!s}: {each.n_rare:,} of {sample.n_rows:,} rows; average precision "
+        write_line(
+            f"{each.label!s}: {each.n_rare:,} of {data.n_rows:,} rows; average precision "
             f"{each.average_precision:.3f} on held-out rows "
-            f"(by chance {each.n_rare / sample.n_rows:.3f}), alpha = {each.alpha:.3g}"
+            f"(by chance {each.n_rare / data.n_rows:.3f}), alpha = {each.alpha:.3g}"
         )
         show_table(
-            "Who looks at the first rows of the ranking finds",
+            "Rare rows among the first rows of the ranking",
             ["rows", str(each.label), "by chance"],
             [
-                [f"{n:,}", str(hits), f"{n * each.n_rare / sample.n_rows:.1f}"]
+                [f"{n:,}", str(hits), f"{n * each.n_rare / data.n_rows:.1f}"]
                 for n, hits in each.hits.items()
             ],
         )
     if out is not None:
-        say(f"wrote {out}; kernsemble predict {out} ranks new rows")
+        write_line(f"wrote {out}; rank new rows with kernsemble predict {out}")

@@ -1,4 +1,4 @@
-"""``kernsemble reproduce``: the papers' tables and figures, computed again."""
+"""``kernsemble reproduce``: compute the papers' tables and figures again."""
 
 import time
 from collections.abc import Sequence
@@ -9,33 +9,34 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from kernsemble._files import atomic_write
+from kernsemble._suggestions import suggest
 from kernsemble.cli.console import (
     CommandError,
     InterruptedCommandError,
+    import_optional,
     note,
     one_line,
-    say,
     show_table,
+    write_line,
 )
 from kernsemble.cli.options import Progress
-from kernsemble.cli.parts import part
 from kernsemble.cli.progress import ShownTask, bars, working
 
 if TYPE_CHECKING:
     from kernsemble.experiments import Cell, Record, Store
-    from kernsemble.experiments.folders import Presence
+    from kernsemble.experiments.folders import Availability
     from kernsemble.experiments.paper import Paper
 
 ALL = "all"
-N_NOTES = 20  # on the way, where no bar is shown
+N_NOTES = 20  # maximum number of progress notes where no bar is shown
 
 
-class Asked(NamedTuple):
-    """A paper, its tables and figures that are asked for, and what of it can be computed."""
+class PaperRequest(NamedTuple):
+    """A paper, the requested tables and figures, and the data that are available."""
 
     paper: "Paper"
     parts: list[str]
-    presence: "Presence"
+    availability: "Availability"
 
 
 def reproduce(
@@ -43,127 +44,131 @@ def reproduce(
         list[str] | None,
         typer.Argument(
             metavar="PAPER... [TABLE/FIGURE...]",
-            help="Papers, or all; then tables and figures, which are all by default.",
+            help="Papers, or all; then their tables and figures, all by default.",
         ),
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="A few draws of a few data sets, in minutes.")
+        bool, typer.Option("--quick", help="Compute a few draws of a few data sets, in minutes.")
     ] = False,
     runs: Annotated[
-        int | None, typer.Option("--runs", min=1, help="How many draws, if there are so many.")
+        int | None, typer.Option("--runs", min=1, help="Maximum number of draws.")
     ] = None,
     jobs: Annotated[
         int | None,
-        typer.Option("--jobs", "-j", min=1, help="How many processes; by default all cores."),
+        typer.Option("--jobs", "-j", min=1, help="Number of processes; default: all cores."),
     ] = None,
     dask: Annotated[
         str | None,
-        typer.Option("--dask", metavar="ADDRESS", help="A Dask scheduler whose workers are used."),
+        typer.Option("--dask", metavar="ADDRESS", help="Dask scheduler whose workers to use."),
     ] = None,
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="The folder of records, tables and page.")
+        Path, typer.Option("--output", "-o", help="Folder for records, tables and HTML page.")
     ] = Path("reproduction"),
     keep: Annotated[
-        bool, typer.Option("--keep", help="Write results into the folders of the papers too.")
+        bool, typer.Option("--keep", help="Also write results into the folders of the papers.")
     ] = False,
     is_list: Annotated[
-        bool, typer.Option("--list", help="Tell the papers, their tables and figures.")
+        bool, typer.Option("--list", help="List the papers, their tables and figures.")
     ] = False,
     progress: Progress = None,
 ) -> None:
-    """Compute tables and figures of the papers again, beside the published numbers.
+    """Reproduce the tables and figures of the papers.
 
-    What is computed is kept in the output folder: the same command goes on where another ended,
-    and computes nothing twice. Exits with 1 if a cell failed.
+    Our numbers are compared with the published ones. Results are stored in the output folder:
+    the same command continues an interrupted run, and computes nothing twice. The exit code is 1
+    if a cell failed.
     """
     start = time.perf_counter()
     from kernsemble.experiments.folders import papers
 
     known, profile = papers(), "quick" if quick else "full"
     if is_list:
-        _list([known[name] for name in _papers_of(names or [ALL], known)], progress)
+        _list([known[name] for name in _paper_names(names or [ALL], known)], progress)
         return
     if not names:
         raise typer.BadParameter(
-            f"give some of {', '.join(known)}, or {ALL}; --list tells more",
+            f"give one or several of {', '.join(known)}, or {ALL}; see --list",
             param_hint="PAPER",
         )
     if dask is not None:
         _check_dask()
-    chosen = {name: known[name] for name in _papers_of(names, known)}
-    asked = _asked(names, chosen, profile, progress)
-    cells = _cells(asked, profile, runs)
+    selected = {name: known[name] for name in _paper_names(names, known)}
+    requests = _requests(names, selected, profile, progress)
+    cells = _cells(requests, profile, runs)
     _check_output(output)
 
     from kernsemble.experiments import Store
 
     store = Store(output / "records.jsonl")
-    is_whole = _compute(cells, store, jobs, dask, progress)
+    is_complete = _compute(cells, store, jobs, dask, progress)
     records = [store.records[cell] for cell in cells if cell in store.records]
     with working("writing tables and page", progress):
-        written = _write(asked, known, store, output)
-        written += [path for each in asked if keep for path in _keep(each.paper, store)]
-    _tell(asked, records, store, written, time.perf_counter() - start)
-    if not is_whole:
+        written = _write(requests, known, store, output)
+        written += [path for each in requests if keep for path in _keep(each.paper, store)]
+    _show(requests, records, store, written, time.perf_counter() - start)
+    if not is_complete:
         raise InterruptedCommandError(
-            f"interrupted: {len(records)} of {len(cells)} cells are kept in {store.path}, and the "
-            "same command goes on from there"
+            f"interrupted: {len(records)} of {len(cells)} cells are stored in {store.path}; the "
+            "same command continues from there"
         )
     if any(record.failure for record in records):
         raise typer.Exit(1)
 
 
-def _papers_of(names: Sequence[str], known: "dict[str, Paper]") -> list[str]:
+def _paper_names(names: Sequence[str], known: "dict[str, Paper]") -> list[str]:
     """Return the papers among names; the others must be tables or figures of these."""
-    chosen = list(known) if ALL in names else [name for name in known if name in names]
+    selected = list(known) if ALL in names else [name for name in known if name in names]
     others = [name for name in names if name != ALL and name not in known]
-    if not chosen:
+    if not selected:
         raise typer.BadParameter(
-            f"{others[0]!r} is no paper: give some of {', '.join(known)}, or {ALL}",
+            f"{others[0]!r} is not a paper: {suggest(others[0], [*known, ALL])}",
             param_hint="PAPER",
         )
-    parts = [each for name in chosen for each in known[name].parts()]
+    parts = [each for name in selected for each in known[name].parts()]
     for name in others:
         if name not in parts:
             raise typer.BadParameter(
-                f"{name!r} is no paper, and no table or figure of {', '.join(chosen)}: give some "
-                f"of {', '.join(dict.fromkeys(parts))}",
+                f"{name!r} is neither a paper nor a table or figure of {', '.join(selected)}: "
+                f"{suggest(name, dict.fromkeys(parts))}",
                 param_hint="TABLE/FIGURE",
             )
-    return chosen
+    return selected
 
 
-def _asked(
-    names: Sequence[str], chosen: "dict[str, Paper]", profile: str, progress: bool | None
-) -> list[Asked]:
-    """Return what is asked for of each paper, and say which data are missing."""
-    from kernsemble.experiments.folders import Presence
+def _requests(
+    names: Sequence[str], selected: "dict[str, Paper]", profile: str, progress: bool | None
+) -> list[PaperRequest]:
+    """Return the requested parts of each paper, and write notes about missing data."""
+    from kernsemble.experiments.folders import Availability
 
-    asked = []
-    is_all = not any(name in paper.parts() for paper in chosen.values() for name in names)
+    requests = []
+    is_all = not any(name in paper.parts() for paper in selected.values() for name in names)
     with working("looking for data", progress):
-        for paper in chosen.values():
+        for paper in selected.values():
             parts = [name for name in paper.parts() if is_all or name in names]
             if parts:
-                asked.append(Asked(paper, parts, Presence.of(paper, profile, parts)))
-    for each in asked:
-        if each.presence.missing:
-            rows, reasons = zip(*each.presence.missing.items(), strict=True)
-            note(f"{each.paper.name}: left out, without data: {', '.join(rows)}; {reasons[0]}")
-    return asked
+                availability = Availability.of_paper(paper, profile, parts)
+                requests.append(PaperRequest(paper, parts, availability))
+    for each in requests:
+        if each.availability.missing:
+            rows, reasons = zip(*each.availability.missing.items(), strict=True)
+            note(f"{each.paper.name}: skipped, no data: {', '.join(rows)}; {reasons[0]}")
+    return requests
 
 
-def _cells(asked: Sequence[Asked], profile: str, runs: int | None) -> "list[Cell]":
-    """Return the cells of all papers, draw by draw, so that an early end leaves all begun."""
+def _cells(requests: Sequence[PaperRequest], profile: str, runs: int | None) -> "list[Cell]":
+    """Return the cells of all papers by draw, so that an interrupted run has all tables."""
     cells = {
-        cell for each in asked for cell in each.presence.paper.cells(profile, each.parts, runs)
+        cell
+        for each in requests
+        for cell in each.availability.paper.cells(profile, each.parts, runs)
     }
     return sorted(cells, key=lambda cell: (cell.seed, cell.data, cell.method))
 
 
 def _check_output(output: Path) -> None:
     if output.exists() and not output.is_dir():
-        raise CommandError(f"--output {output} is a file: give a folder, which is made if needed")
+        raise CommandError(f"--output {output} is a file: give a folder, existing or new")
     output.mkdir(parents=True, exist_ok=True)
 
 
@@ -173,14 +178,14 @@ def _check_dask() -> None:
     if find_spec("distributed") is None:
         raise CommandError(
             "--dask needs distributed, which is not installed: pip install 'kernsemble[dask]', or "
-            "leave --dask out"
+            "omit --dask"
         )
 
 
 def _compute(
     cells: "list[Cell]", store: "Store", jobs: int | None, dask: str | None, progress: bool | None
 ) -> bool:
-    """Compute what the store has not, and return whether that was not interrupted."""
+    """Compute the cells that the store does not have; return False if interrupted."""
     from kernsemble.cli.countdown import Countdown
     from kernsemble.experiments import run_cells
     from kernsemble.experiments.paper import compute
@@ -192,45 +197,47 @@ def _compute(
     with bars(progress) as drawn:
         task = ShownTask(drawn, str(countdown), 1.0)
 
-        def hear(record: "Record") -> None:
+        def on_record(record: "Record") -> None:
             countdown.count(record)
             task.show(str(countdown), countdown.share)
             if drawn is None and _is_noted(countdown.n_done, countdown.n_cells):
                 note(countdown)
 
         try:
-            run_cells(missing, compute, store, jobs or -1, dask, hear)
+            run_cells(missing, compute, store, jobs or -1, dask, on_record)
         except KeyboardInterrupt:
             return False
         except OSError as error:
             if dask is None:
                 raise
-            raise CommandError(f"--dask {dask}: {error}; is there a scheduler?") from error
-        except RuntimeError as error:  # another writer, or a worker that was killed
             raise CommandError(
-                f"{error} (what was computed is kept: the same command goes on from there)"
+                f"--dask {dask}: {error}: start the scheduler, or check its address"
+            ) from error
+        except RuntimeError as error:  # another writer, or a killed worker
+            raise CommandError(
+                f"{error} (results so far are stored: the same command continues from there)"
             ) from error
     return True
 
 
 def _is_noted(n_done: int, n_cells: int) -> bool:
-    """Whether a note is due: there are at most `N_NOTES` of them."""
+    """Whether a note is due after `n_done` cells, at most `N_NOTES` in all."""
     return n_done * N_NOTES // n_cells > (n_done - 1) * N_NOTES // n_cells
 
 
 def _write(
-    asked: Sequence[Asked], known: "dict[str, Paper]", store: "Store", output: Path
+    requests: Sequence[PaperRequest], known: "dict[str, Paper]", store: "Store", output: Path
 ) -> list[Path]:
-    """Write the tables of the papers asked for, and the page of all that have numbers."""
+    """Write the tables of the requested papers, and the page of all that have numbers."""
     from kernsemble.experiments.rendering import as_markdown
 
-    written = [output / f"{each.paper.name}.md" for each in asked]
+    written = [output / f"{each.paper.name}.md" for each in requests]
     with ExitStack() as files:
-        for each, path in zip(asked, written, strict=True):
+        for each, path in zip(requests, written, strict=True):
             text = as_markdown(each.paper, store)
             files.enter_context(atomic_write(path)).write_text(text, encoding="utf-8")
     try:
-        page = part(
+        page = import_optional(
             "report.reproduction",
             "reproduction_page",
             "the page",
@@ -239,10 +246,10 @@ def _write(
     except CommandError as error:
         note(error)
         return written
-    names = {each.paper.name for each in asked}
-    told = [paper for name, paper in known.items() if name in names or _has_numbers(paper, store)]
+    names = {each.paper.name for each in requests}
+    shown = [paper for name, paper in known.items() if name in names or _has_numbers(paper, store)]
     with atomic_write(output / "index.html") as path:
-        path.write_text(page(told, store), encoding="utf-8")
+        path.write_text(page(shown, store), encoding="utf-8")
     return [*written, output / "index.html"]
 
 
@@ -253,56 +260,60 @@ def _has_numbers(paper: "Paper", store: "Store") -> bool:
 
 
 def _keep(paper: "Paper", store: "Store") -> list[Path]:
-    """Write what is kept with the code into the folder of a paper."""
-    keep = part("report.reproduction", "keep_results", "--keep", "pip install 'kernsemble[report]'")
+    """Write the results into the folder of a paper."""
+    keep = import_optional(
+        "report.reproduction", "keep_results", "--keep", "pip install 'kernsemble[report]'"
+    )
     written: list[Path] = keep(paper, store)
     return written
 
 
-def _tell(
-    asked: Sequence[Asked],
+def _show(
+    requests: Sequence[PaperRequest],
     records: "list[Record]",
     store: "Store",
     written: list[Path],
     seconds: float,
 ) -> None:
-    from kernsemble.cli.comparisons import show_paper, tell_failures
-    from kernsemble.experiments.rendering import duration, told_of
+    from kernsemble.cli.reproduction_output import show_failures, show_paper
+    from kernsemble.experiments.rendering import duration
+    from kernsemble.experiments.verdicts import Tally
 
-    for each in asked:
+    for each in requests:
         show_paper(each.paper, each.parts, store)
-    if len(asked) > 1:
-        say(f"\nAll papers: {told_of(*(each.paper.tally(store) for each in asked))}")
-    tell_failures(record for record in records if record.failure)
-    say("")
+    if len(requests) > 1:
+        write_line(f"\nAll papers: {Tally.total(each.paper.tally(store) for each in requests)}")
+    show_failures(record for record in records if record.failure)
+    write_line("")
     for path in written:
-        say(f"wrote {path}")
+        write_line(f"wrote {path}")
     processor = sum(record.processor for record in records)
-    say(
-        f"{duration(seconds)}; the {len(records)} cells, of this run and earlier ones, took "
-        f"{duration(processor)} of processors"
+    write_line(
+        f"{duration(seconds)}; the {len(records)} cells of this and earlier runs took "
+        f"{duration(processor)} of processor time"
     )
 
 
 def _list(papers: "list[Paper]", progress: bool | None) -> None:
-    """Say what can be computed of each paper, how many cells it has, and what is missing."""
-    from kernsemble.experiments.folders import Presence
+    """List the tables and figures of each paper, their numbers of cells, and missing data."""
+    from kernsemble.experiments.folders import Availability
 
     for paper in papers:
         with working(f"looking for data of {paper.name}", progress):
-            presence = Presence.of(paper)
+            availability = Availability.of_paper(paper)
+            available = availability.paper
             lines = [
                 [
                     name,
                     (paper.tables | paper.figures)[name].caption,
-                    *(f"{len(presence.paper.cells(p, [name])):,}" for p in ("full", "quick")),
+                    *(f"{len(available.cells(p, [name])):,}" for p in ("full", "quick")),
                 ]
                 for name in paper.parts()
             ]
-            totals = [f"{len(presence.paper.cells(p)):,}" for p in ("full", "quick")]
-        lines.append(["all", "cells that several share count once", *totals])
+            totals = [f"{len(available.cells(p)):,}" for p in ("full", "quick")]
+        lines.append(["all", "shared cells counted once", *totals])
         header = ["", "", "cells", "cells with --quick"]
         show_table(f"{paper.name}: {paper.title}", header, lines)
-        if presence.missing:
-            rows, reasons = zip(*presence.missing.items(), strict=True)
-            say(f"data that are missing here: {', '.join(rows)}\n  ({one_line(reasons[0])})\n")
+        if availability.missing:
+            rows, reasons = zip(*availability.missing.items(), strict=True)
+            write_line(f"missing data: {', '.join(rows)}\n  ({one_line(reasons[0])})\n")

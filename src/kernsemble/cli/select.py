@@ -1,4 +1,4 @@
-"""``kernsemble select``: which columns parallel evolutions agree on."""
+"""``kernsemble select``: feature selection by parallel evolution."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kernsemble._files import atomic_write
-from kernsemble.cli.console import CommandError, answer, say, show_table
+from kernsemble.cli.console import (
+    CommandError,
+    import_optional,
+    show_table,
+    write_json,
+    write_line,
+)
 from kernsemble.cli.options import (
     Drop,
     Force,
@@ -17,15 +23,14 @@ from kernsemble.cli.options import (
     Seed,
     Table,
     Target,
-    all_missing,
+    check_output,
+    missing_markers,
 )
-from kernsemble.cli.outputs import check_output
-from kernsemble.cli.parts import part
 from kernsemble.cli.progress import follow
-from kernsemble.cli.tables import TableFile
+from kernsemble.cli.table_files import TableFile
 
 if TYPE_CHECKING:
-    from kernsemble.cli.samples import Sample
+    from kernsemble.cli.training_data import TrainingData
 
 
 def select(
@@ -33,13 +38,15 @@ def select(
     target: Target,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="A CSV of the selected columns and the target to write."),
+        typer.Option("--out", "-o", help="CSV file to write: the selected columns and the target."),
     ] = None,
     criterion: Annotated[
         str | None,
-        typer.Option("--criterion", help="aic, bic, gcv, logistic-aic, …; by default by target."),
+        typer.Option("--criterion", help="aic, bic, gcv, logistic-aic, …; default: by target."),
     ] = None,
-    universes: Annotated[int, typer.Option("--universes", min=1, help="How many vote.")] = 25,
+    universes: Annotated[
+        int, typer.Option("--universes", min=1, help="Number of parallel searches that vote.")
+    ] = 25,
     drop: Drop = None,
     missing: Missing = None,
     seed: Seed = 0,
@@ -48,51 +55,51 @@ def select(
     force: Force = False,
     progress: Progress = None,
 ) -> None:
-    """Select the columns that matter (parallel evolution, Zhu 2008)."""
+    """Select features by parallel evolution (Zhu 2008)."""
     if out is not None:
         check_output("--out", out, force, (table,))
 
-    from kernsemble.cli.samples import read_sample, refuse_all_but_numbers
+    from kernsemble.cli.training_data import check_only_numbers, read_training_data
 
-    sample = read_sample(TableFile(table, all_missing(missing)), target, tuple(drop or ()))
-    refuse_all_but_numbers(sample, table, "kernsemble select")
-    criterion = criterion or _criterion(sample, table, target)
-    selector = part("selection", "ParallelEvolutionSelector", "selecting columns")(
+    file = TableFile(table, missing_markers(missing))
+    data = read_training_data(file, target, tuple(drop or ()))
+    check_only_numbers(data, table, "kernsemble select")
+    criterion = criterion or _criterion(data, table, target)
+    selector = import_optional("selection", "ParallelEvolutionSelector", "selecting columns")(
         criterion=criterion, n_universes=universes, random_state=seed, n_jobs=jobs
     )
     with follow(selector, progress):
-        selector.fit(sample.X, sample.y)
-    names = [
-        name for name, is_in in zip(sample.kinds, selector.get_support(), strict=True) if is_in
-    ]
+        selector.fit(data.X, data.y)
+    support = zip(data.kinds, selector.get_support(), strict=True)
+    names = [name for name, is_selected in support if is_selected]
     if out is not None:
         with atomic_write(out) as place:
-            _with_target(sample, target).select([*names, target]).write_csv(place)
-    _tell(sample, selector, criterion, names, out, json)
+            _with_target(data, target).select([*names, target]).write_csv(place)
+    _show(data, selector, criterion, names, out, json)
 
 
-def _criterion(sample: "Sample", path: Path, target: str) -> str:
+def _criterion(data: "TrainingData", path: Path, target: str) -> str:
     import numpy as np
 
-    if sample.task == "regression":
+    if data.task == "regression":
         return "aic"
-    n_classes = len(np.unique(sample.y))
+    n_classes = len(np.unique(data.y))
     if n_classes > 2:
         raise CommandError(
-            f"{path}: the target {target!r} has {n_classes} classes, and columns are selected for "
-            "two or for numbers: give --criterion aic if the classes are numbers, or join some"
+            f"{path}: the target {target!r} has {n_classes} classes; only two, or numbers, are "
+            "supported: give --criterion aic if the classes are numbers, or merge some"
         )
     return "logistic-aic"
 
 
-def _with_target(sample: "Sample", target: str) -> Any:
+def _with_target(data: "TrainingData", target: str) -> Any:
     import polars as pl
 
-    return sample.X.with_columns(pl.Series(target, sample.y))
+    return data.X.with_columns(pl.Series(target, data.y))
 
 
-def _tell(
-    sample: "Sample",
+def _show(
+    data: "TrainingData",
     selector: Any,
     criterion: str,
     names: list[str],
@@ -100,11 +107,11 @@ def _tell(
     json: bool,
 ) -> None:
     ranked = sorted(
-        zip(sample.kinds, selector.importances_, selector.ranking_, strict=True),
+        zip(data.kinds, selector.importances_, selector.ranking_, strict=True),
         key=lambda each: each[2],
     )
     if json:
-        answer(
+        write_json(
             {
                 "command": "select",
                 "criterion": criterion,
@@ -118,13 +125,13 @@ def _tell(
         )
         return
     show_table(
-        f"Columns by the share of universes that hold them ({criterion})",
+        f"Columns by the share of searches that selected them ({criterion})",
         ["rank", "column", "importance", ""],
         [
             [str(rank), name, f"{share:.2f}", "selected" if name in names else ""]
             for name, share, rank in ranked
         ],
     )
-    say(f"selected: {', '.join(names) or 'none'}")
+    write_line(f"selected: {', '.join(names) or 'none'}")
     if out is not None:
-        say(f"wrote {out}")
+        write_line(f"wrote {out}")

@@ -1,9 +1,9 @@
-"""Data to learn from: the papers' artificial problems, and named sets that were checked.
+"""Data sets: the papers' artificial problems, and named sets that are checked.
 
 The generators (``make_twonorm``, ``make_xor``, ...) draw from distributions whose formula
 is their docstring. :func:`load` turns a name of :func:`list_datasets` into a
-:class:`Dataset`: the whole sample, and the splits on which it is customarily judged. The
-package carries no data; it carries the checksums by which every copy is recognised.
+:class:`Dataset`: the whole sample and its customary training and test splits. The package
+contains no data, only the checksums against which every copy is checked.
 """
 
 from kernsemble.datasets.breiman import make_ringnorm, make_threenorm, make_twonorm

@@ -1,8 +1,8 @@
 r"""Breiman's three artificial problems, whose Bayes errors are known.
 
 Labels are drawn first and are :math:`\pm 1` with probability one half; given its label,
-an example is Gaussian. ``random_state`` is whatever :func:`numpy.random.default_rng`
-takes: a seed, a generator, or None for fresh entropy.
+an example is Gaussian. ``random_state`` is passed to :func:`numpy.random.default_rng`: a
+seed, a generator, or None for fresh entropy.
 """
 
 import numpy as np
@@ -27,22 +27,22 @@ def make_twonorm(
     Parameters
     ----------
     n_samples : int, default=300
-        How many examples to draw.
+        Number of examples.
     n_features : int, default=20
-        The dimension :math:`D`.
+        Dimension :math:`D`.
     flip : float, default=0.0
-        The share of examples that get the wrong label: exactly ``round(flip * n_samples)``
+        Share of examples with a wrong label: exactly ``round(flip * n_samples)``
         of them, as in "mislabeling noise on 10% of the training examples" [2]_. The same
         ``random_state`` draws the same ``X`` for every ``flip``.
     random_state : int, numpy.random.Generator or None, default=None
-        What the examples are drawn with.
+        Random seed or generator.
 
     Returns
     -------
     X : ndarray of shape (n_samples, n_features)
-        The examples.
+        Examples.
     y : ndarray of shape (n_samples,)
-        Their labels, -1 or +1.
+        Labels, -1 or +1.
 
     References
     ----------
@@ -84,20 +84,20 @@ def make_threenorm(
     Parameters
     ----------
     n_samples : int, default=300
-        How many examples to draw.
+        Number of examples.
     n_features : int, default=20
-        The dimension :math:`D`.
+        Dimension :math:`D`.
     flip : float, default=0.0
-        The share of examples that get the wrong label, as in :func:`make_twonorm`.
+        Share of examples with a wrong label, as in :func:`make_twonorm`.
     random_state : int, numpy.random.Generator or None, default=None
-        What the examples are drawn with.
+        Random seed or generator.
 
     Returns
     -------
     X : ndarray of shape (n_samples, n_features)
-        The examples.
+        Examples.
     y : ndarray of shape (n_samples,)
-        Their labels, -1 or +1.
+        Labels, -1 or +1.
 
     Examples
     --------
@@ -139,20 +139,20 @@ def make_ringnorm(
     Parameters
     ----------
     n_samples : int, default=300
-        How many examples to draw.
+        Number of examples.
     n_features : int, default=20
-        The dimension :math:`D`.
+        Dimension :math:`D`.
     flip : float, default=0.0
-        The share of examples that get the wrong label, as in :func:`make_twonorm`.
+        Share of examples with a wrong label, as in :func:`make_twonorm`.
     random_state : int, numpy.random.Generator or None, default=None
-        What the examples are drawn with.
+        Random seed or generator.
 
     Returns
     -------
     X : ndarray of shape (n_samples, n_features)
-        The examples.
+        Examples.
     y : ndarray of shape (n_samples,)
-        Their labels, -1 or +1.
+        Labels, -1 or +1.
 
     Examples
     --------

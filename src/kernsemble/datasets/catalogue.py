@@ -1,13 +1,13 @@
-"""The named data sets: what each is, and how every copy of it is recognised."""
+"""Catalogue of the named data sets: their descriptions and checksums."""
 
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
 from typing import Any, Self
 
+from kernsemble._suggestions import suggest
 from kernsemble.exceptions import UnknownDatasetError
 
 
@@ -18,22 +18,22 @@ class TextCopy:
     Parameters
     ----------
     distribution : str
-        The name to install it by.
+        Name of the distribution, for pip.
     module : str
-        The folder it installs.
+        Module that it installs.
     parts : tuple of tuple of str
-        Files below that folder. The files of one part hold columns of the same rows; the
-        parts follow each other, training part first.
+        Files in the folder of the module. The files of one part contain columns of the same
+        rows; the parts are stacked, training part first.
     delimiter : str or None
-        What separates columns; None for blanks.
+        Separator of columns; None for blanks.
     skip_lines : int
-        How many lines precede the data in each file.
+        Number of lines before the data in each file.
     columns : tuple of int or None
-        The columns to read; None for all.
+        Columns to read; None for all.
     label_column : int
-        Which of the columns read holds the label, 0 or -1.
+        Position of the label among the columns read, 0 or -1.
     rows : tuple of int or None
-        Which rows form the set, in its order; None for all.
+        Rows of the data set, in its order; None for all.
     """
 
     distribution: str
@@ -48,41 +48,41 @@ class TextCopy:
 
 @dataclass(frozen=True)
 class DatasetEntry:
-    """The catalogue's knowledge of one data set, whether or not a copy is at hand.
+    """Description of one data set in the catalogue.
 
     Parameters
     ----------
     name, title : str
-        The name :func:`load` knows it by, and what it is.
+        Name for :func:`load`, and title.
     part_sizes : tuple of int
-        The number of examples, or the sizes of the given training and test part.
+        Number of examples, or sizes of the given training and test part.
     n_features : int
-        The number of columns.
+        Number of columns.
     n_splits : int
-        How many training/test splits come with it.
+        Number of given training and test splits.
     class_counts : mapping of int to int
-        How often each label occurs in the whole set.
+        Number of examples of each label.
     target_names : mapping of int to str
-        What each label means, where that is known.
+        Meaning of each label, where it is known.
     feature_names : tuple of str or None
-        The names of the columns, where they are known.
+        Names of the columns, where they are known.
     categories : mapping of str to tuple of str
-        For each column that holds category codes, the categories in the order of the
-        codes; an empty tuple where their names are not known.
+        Categories of each column of category codes, in the order of the codes; an empty
+        tuple where their names are unknown.
     sparse : bool
-        Whether the examples come as a sparse matrix.
+        Whether the examples are a sparse matrix.
     precision : str
-        The floating type that the values are rounded to.
+        Floating-point type to which the values are rounded.
     file_bytes, file_sha256 : int, str
-        The size and checksum of the file in a data folder.
+        Size and checksum of the file in a data folder.
     fingerprint, unordered_fingerprint : str, str or None
         Checksums of the values, in the order of the file and in any order.
     label_codes, value_codes : mapping of str to int
-        The numbers that stand for words among the labels and values of text sources.
+        Numbers for the words among the labels and values of text sources.
     text_copy : TextCopy or None
-        An installable package that carries it.
+        Copy in an installable package.
     openml_id : int or None
-        Its number on OpenML.
+        Identifier on OpenML.
     """
 
     name: str
@@ -107,7 +107,7 @@ class DatasetEntry:
 
     @classmethod
     def from_json(cls, name: str, fields: Mapping[str, Any]) -> Self:
-        """Read one object of the manifest; what it does not mention is unknown or usual."""
+        """Read one object of the manifest; missing fields have defaults."""
         text_copy = fields.get("text_copy")
         return cls(
             name=name,
@@ -133,20 +133,20 @@ class DatasetEntry:
 
     @property
     def n_samples(self) -> int:
-        """The number of examples of the whole set."""
+        """Number of examples."""
         return sum(self.part_sizes)
 
     @property
     def file_name(self) -> str:
-        """What its file in a data folder is called."""
+        """Name of its file in a data folder."""
         return f"{self.name}.npz"
 
     def label(self, word: str) -> float:
-        """Return the label that a word of a text source stands for."""
+        """Return the label for a word of a text source."""
         return float(self.label_codes.get(word, word))
 
     def value(self, word: str) -> float:
-        """Return the number that a word of a text source stands for."""
+        """Return the number for a word of a text source."""
         return float(self.value_codes.get(word, word))
 
     def __str__(self) -> str:
@@ -155,12 +155,12 @@ class DatasetEntry:
 
 
 def list_datasets() -> tuple[DatasetEntry, ...]:
-    """Every data set that :func:`load` knows, in the order of their names.
+    """Return all data sets of :func:`load`, sorted by name.
 
     Returns
     -------
     tuple of DatasetEntry
-        What is known about each without reading it.
+        Description of each data set.
 
     Examples
     --------
@@ -178,10 +178,11 @@ def list_datasets() -> tuple[DatasetEntry, ...]:
 
 
 def find_entry(name: str) -> DatasetEntry:
-    """Return the entry of a name, or raise an error that offers similar names."""
+    """Return the entry of a name; raise an error with similar names if there is none."""
     entries = _entries()
     if name not in entries:
-        raise UnknownDatasetError.of(name, get_close_matches(str(name), entries))
+        hint = suggest(name, entries, otherwise="list_datasets() returns all names", n=3)
+        raise UnknownDatasetError("name", name, f"no such data set; {hint}")
     return entries[name]
 
 

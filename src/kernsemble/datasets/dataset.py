@@ -25,34 +25,34 @@ class Split(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Dataset:
-    r"""A labelled sample with the splits it is customarily judged on.
+    r"""A labelled sample with its customary training and test splits.
 
     The whole sample :math:`(x_i, y_i)_{i \le n}` is always in ``X`` and ``y``. A given
     training and test set is a split, a pair of row numbers; so are the realizations of
-    the IDA collection. Many data sets have none: draw your own.
+    the IDA collection. Many data sets have no splits: draw your own.
 
     Parameters
     ----------
     name, title : str
-        The name it was loaded by, and what it is.
+        Name for :func:`load`, and title.
     X : ndarray or scipy.sparse.csr_array of shape (n_samples, n_features)
-        The examples, in double precision and unscaled; missing values are NaN. A training
-        part comes first, the test part after it.
+        Examples, in double precision and unscaled; missing values are NaN. The training
+        part, if any, is before the test part.
     y : ndarray of shape (n_samples,)
-        The labels: -1 and +1 for two classes, small integers otherwise.
+        Labels: -1 and +1 for two classes, small integers otherwise.
     splits : tuple of Split
-        The given splits, none, one or several.
+        Given splits; there may be none.
     target_names : mapping of int to str
-        What each label means, where that is known.
+        Meaning of each label, where it is known.
     source : str
-        Where this copy was found.
+        Source of this copy.
     feature_names : tuple of str or None
-        The names of the columns, where they are known.
+        Names of the columns, where they are known.
     categories : mapping of str to tuple of str
-        For each column that holds category codes, the categories in the order of the
-        codes; an empty tuple where their names are not known.
+        Categories of each column of category codes, in the order of the codes; an empty
+        tuple where their names are unknown.
     groups : ndarray of shape (n_samples,) or None
-        The group of each example, where examples of one group belong together.
+        Group of each example, where examples of one group belong together.
 
     Examples
     --------
@@ -87,7 +87,7 @@ class Dataset:
 
     @property
     def is_categorical(self) -> npt.NDArray[np.bool_]:
-        """Which columns are known to hold category codes."""
+        """Mask of the columns that are known to hold category codes."""
         mask = np.zeros(self.X.shape[1], dtype=bool)
         if self.feature_names is not None:
             mask[:] = [feature in self.categories for feature in self.feature_names]
@@ -99,7 +99,7 @@ class Dataset:
         Parameters
         ----------
         split : int, default=0
-            The place of the split in ``splits``.
+            Index of the split in ``splits``.
 
         Returns
         -------

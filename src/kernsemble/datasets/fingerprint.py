@@ -1,4 +1,4 @@
-"""Checksums of values, independent of how a file spells them."""
+"""Checksums of values, independent of the file format."""
 
 import hashlib
 from collections.abc import Iterator
@@ -13,8 +13,8 @@ from kernsemble._typing import FloatArray, IntArray
 def fingerprint(X: FloatArray | Any, y: IntArray) -> str:
     """Return the SHA-256 of the examples as doubles, row after row, and of the labels.
 
-    Sparse examples are taken as the row ends, sorted columns and values of their
-    compressed rows. Both zeros count as one, and so does every NaN.
+    For sparse examples these are the row ends, sorted columns and values of their
+    compressed rows. Both zeros are equal, and so are all NaN.
     """
     digest = hashlib.sha256()
     for array in (*_arrays(X), y.astype("<i8")):

@@ -1,7 +1,7 @@
-"""Data sets in the folder that the environment variable KERNSEMBLE_DATA names.
+"""Data sets in the folder given by the environment variable KERNSEMBLE_DATA.
 
-A file holds ``X`` and ``y``, or both with the endings ``_train`` and ``_test``; sparse
-sets hold ``train_data``, ``train_indices``, ``train_indptr``, ``train_shape`` and
+A file contains ``X`` and ``y``, or both with the endings ``_train`` and ``_test``; sparse
+sets contain ``train_data``, ``train_indices``, ``train_indptr``, ``train_shape`` and
 ``train_y``, and the same for ``test``. Row k of ``train_idx`` and ``test_idx`` is a split,
 ``block`` the group of each example. Values are stored in small types and widened here.
 """
@@ -19,17 +19,17 @@ from scipy import sparse
 
 from kernsemble.datasets.catalogue import DatasetEntry
 from kernsemble.datasets.dataset import Split
-from kernsemble.datasets.sample import Sample, SourceAbsentError
+from kernsemble.datasets.source_data import SourceAbsentError, SourceData
 from kernsemble.exceptions import DatasetMismatchError, DatasetNotFoundError
 
 VARIABLE = "KERNSEMBLE_DATA"
 
 
-def read_folder(entry: DatasetEntry) -> Sample:
+def read_folder(entry: DatasetEntry) -> SourceData:
     """Read a data set from its file in the data folder."""
     path = _data_folder(entry) / entry.file_name
     if not path.is_file():
-        raise SourceAbsentError(f"put {entry.file_name} into {path.parent}, where it is missing")
+        raise SourceAbsentError(f"put {entry.file_name} into {path.parent}")
     content = path.read_bytes()
     _check_file(path, content, entry)
     with np.load(BytesIO(content), allow_pickle=False) as arrays:
@@ -40,8 +40,8 @@ def _data_folder(entry: DatasetEntry) -> Path:
     value = os.environ.get(VARIABLE)
     if not value:
         raise SourceAbsentError(
-            f"set the environment variable {VARIABLE}, which is not set, to a folder that "
-            f"holds {entry.file_name}"
+            f"set the environment variable {VARIABLE}, which is not set, to a folder with "
+            f"{entry.file_name}"
         )
     folder = Path(value).expanduser()
     if not folder.is_dir():
@@ -57,12 +57,12 @@ def _check_file(path: Path, content: bytes, entry: DatasetEntry) -> None:
         raise DatasetMismatchError(
             f"{path} is truncated or another version: expected {entry.file_bytes} bytes with "
             f"SHA-256 {entry.file_sha256}, found {len(content)} bytes with SHA-256 {checksum}; "
-            "copy the file again, or remove it to have the other sources tried"
+            "copy the file again, or remove it to try the other sources"
         )
 
 
-def _sample(arrays: Mapping[str, Any], source: str) -> Sample:
-    sample = Sample.of_parts(_parts(arrays), source)
+def _sample(arrays: Mapping[str, Any], source: str) -> SourceData:
+    sample = SourceData.from_parts(_parts(arrays), source)
     if "train_idx" in arrays:
         rows = zip(arrays["train_idx"], arrays["test_idx"], strict=True)
         splits = tuple(Split(*(side.astype(np.int64) for side in pair)) for pair in rows)

@@ -1,23 +1,23 @@
-"""From a name to a data set."""
+"""Loading of named data sets from the first source that has them."""
 
 from kernsemble.datasets.catalogue import find_entry
 from kernsemble.datasets.dataset import Dataset
 from kernsemble.datasets.folder import read_folder
 from kernsemble.datasets.openml import read_openml
 from kernsemble.datasets.packages import read_package
-from kernsemble.datasets.sample import SourceAbsentError
+from kernsemble.datasets.source_data import SourceAbsentError
 from kernsemble.exceptions import DatasetNotFoundError
 
 
 def load(name: str) -> Dataset:
-    """Return the data set of a name, from the first of three sources that has it.
+    """Load a data set by name, from the first of three sources that has it.
 
-    1. The folder that the environment variable ``KERNSEMBLE_DATA`` names.
-    2. An installed package that carries an undamaged copy.
+    1. The folder given by the environment variable ``KERNSEMBLE_DATA``.
+    2. An installed package with an unchanged copy.
     3. OpenML, over the network.
 
-    Every copy is checked against the catalogue: whatever the source, the values are the
-    same, and only the order of the rows may differ where no split is given.
+    Every copy is checked against the catalogue: the values are the same from every source;
+    only the order of the rows may differ if the data set has no given split.
 
     Parameters
     ----------
@@ -27,16 +27,16 @@ def load(name: str) -> Dataset:
     Returns
     -------
     Dataset
-        Its values, and what is known about them.
+        Its values and their description.
 
     Raises
     ------
     UnknownDatasetError
         If the catalogue has no such name.
     DatasetNotFoundError
-        If no source has it, or ``KERNSEMBLE_DATA`` names no folder.
+        If no source has it, or ``KERNSEMBLE_DATA`` is not a folder.
     DatasetMismatchError
-        If the copy found is truncated, or another version.
+        If the copy found is truncated or another version.
 
     Examples
     --------
@@ -44,7 +44,7 @@ def load(name: str) -> Dataset:
     >>> load("pimma")
     Traceback (most recent call last):
         ...
-    kernsemble.exceptions.UnknownDatasetError: name = 'pimma' is in no catalogue:
+    kernsemble.exceptions.UnknownDatasetError: name = 'pimma': no such data set;
     did you mean 'pima'?
     """
     entry = find_entry(name)
@@ -68,4 +68,4 @@ def load(name: str) -> Dataset:
             groups=sample.groups,
         )
     numbered = "".join(f"\n  {place}. {remedy}" for place, remedy in enumerate(remedies, start=1))
-    raise DatasetNotFoundError(f"{name} is in none of the three sources:{numbered}")
+    raise DatasetNotFoundError(f"{name} was not found in any of the three sources:{numbered}")

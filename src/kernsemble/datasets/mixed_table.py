@@ -1,4 +1,4 @@
-"""A table of numbers, categories and gaps, such as a census office keeps."""
+"""A table of numbers, categories and missing values, similar to census data."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ OCCUPATIONS = {
     "service": -1.0,
 }
 HOUSEHOLDS = {"alone": -0.9, "couple": 0.9, "parents": -1.4, "shared": -0.6}
-REGIONS = ("east", "north", "south", "west")  # which tell nothing
+REGIONS = ("east", "north", "south", "west")  # uninformative
 
 
 def make_mixed_table(
@@ -26,32 +26,32 @@ def make_mixed_table(
     missing: float = 0.05,
     random_state: int | np.random.Generator | None = None,
 ) -> tuple[Any, Array]:
-    r"""Draw a table with numbers, categories and missing entries, and who earns much.
+    r"""Draw a table with numbers, categories and missing values, and a class of income.
 
     .. math:: P(\text{high}) = \sigma\bigl(\textstyle -2.6 + 1.6\, e^{-((\text{age} - 47)/14)^2}
               + 0.4\,(\text{education} - 10) + 1.2 \tanh((\text{hours} - 40)/8)
               + 0.45 \log_{10}(1 + \text{gain}) + o + h\bigr)
 
-    with a number o for each occupation and h for each household; regions tell nothing, and couples
-    where education is long have 0.5 more, which is no sum over columns. Ages, years of education
-    and hours of work a week are drawn from bell curves, gains are zero for nine in ten. Entries of
-    education, hours and occupation are missing: those of hours more often where the income is
-    high, so that to be missing tells something.
+    with a number o for each occupation and h for each household; regions are uninformative, and
+    couples with long education have 0.5 more, an interaction of two columns. Ages, years of
+    education and weekly hours of work are rounded Gaussians, gains are zero for nine in ten. Values
+    of education, hours and occupation are missing; those of hours more often where the income is
+    high, so that their absence is informative.
 
     Parameters
     ----------
     n_samples : int, default=2000
-        How many rows to draw.
+        Number of rows.
     missing : float, default=0.05
-        The share of education and occupation that is missing; of hours it is that share where the
-        income is not high, and three times as much, at most everything, where it is high.
+        Share of missing values in education and occupation, and in hours where the income is not
+        high; where it is high, three times as much, at most all.
     random_state : int, numpy.random.Generator or None, default=None
-        What the table is drawn with.
+        Random seed or generator.
 
     Returns
     -------
     X : pandas.DataFrame of shape (n_samples, 7)
-        The columns age, education, hours, gain, occupation, household and region.
+        Columns age, education, hours, gain, occupation, household and region.
     y : ndarray of shape (n_samples,)
         "high" or "below".
 

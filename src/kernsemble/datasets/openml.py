@@ -1,4 +1,4 @@
-"""Data sets from OpenML, for those who are online."""
+"""Data sets from OpenML, over the network."""
 
 import warnings
 from typing import Any
@@ -7,20 +7,20 @@ import numpy as np
 
 from kernsemble._typing import FloatArray
 from kernsemble.datasets.catalogue import DatasetEntry
-from kernsemble.datasets.sample import Sample, SourceAbsentError
+from kernsemble.datasets.source_data import SourceAbsentError, SourceData
 from kernsemble.exceptions import DatasetMismatchError
 
 
-def read_openml(entry: DatasetEntry) -> Sample:
-    """Fetch a data set from OpenML; scikit-learn keeps a copy for the next time."""
+def read_openml(entry: DatasetEntry) -> SourceData:
+    """Fetch a data set from OpenML; scikit-learn caches it on disk."""
     if entry.openml_id is None:
-        raise SourceAbsentError("OpenML is not known to hold it in this form")
-    from sklearn.datasets import fetch_openml  # slow to import, and rarely needed
+        raise SourceAbsentError("OpenML is not known to have it in this form")
+    from sklearn.datasets import fetch_openml  # slow to import, rarely needed
 
     source = f"OpenML data set {entry.openml_id}"
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # that it will try once more
+            warnings.simplefilter("ignore", UserWarning)  # about retries
             bunch = fetch_openml(
                 data_id=entry.openml_id, as_frame=False, parser="liac-arff", n_retries=1
             )
@@ -31,9 +31,9 @@ def read_openml(entry: DatasetEntry) -> Sample:
     except ValueError as error:
         raise DatasetMismatchError(
             f"{source} is not the data set {entry.name}: {error}; put the file "
-            f"{entry.file_name} into the folder that KERNSEMBLE_DATA names: it is tried first"
+            f"{entry.file_name} into the folder given by KERNSEMBLE_DATA, which is tried first"
         ) from error
-    return Sample.of_parts(parts, source).recognised_as(entry)
+    return SourceData.from_parts(parts, source).checked_against(entry)
 
 
 def _features(bunch: Any, entry: DatasetEntry) -> FloatArray:

@@ -1,4 +1,4 @@
-"""Data sets in the text files of other installed packages, which are not imported."""
+"""Data sets in text files of other installed packages, which are not imported."""
 
 from collections.abc import Callable
 from importlib.util import find_spec
@@ -8,23 +8,23 @@ import numpy as np
 
 from kernsemble._typing import FloatArray
 from kernsemble.datasets.catalogue import DatasetEntry, TextCopy
-from kernsemble.datasets.sample import Sample, SourceAbsentError
+from kernsemble.datasets.source_data import SourceAbsentError, SourceData
 from kernsemble.exceptions import DatasetMismatchError
 
 
-def read_package(entry: DatasetEntry) -> Sample:
-    """Read a data set from the package that carries an undamaged copy of it."""
+def read_package(entry: DatasetEntry) -> SourceData:
+    """Read a data set from a package with an unchanged copy of it."""
     if entry.text_copy is None:
-        raise SourceAbsentError("no package is known that carries it undamaged")
+        raise SourceAbsentError("no package is known to contain it unchanged")
     folder = _package_folder(entry.text_copy)
     parts = [_read_part(folder, files, entry.text_copy, entry) for files in entry.text_copy.parts]
-    return Sample.of_parts(parts, source=str(folder)).recognised_as(entry)
+    return SourceData.from_parts(parts, source=str(folder)).checked_against(entry)
 
 
 def _package_folder(copy: TextCopy) -> Path:
     spec = find_spec(copy.module)
     if spec is None or not spec.submodule_search_locations:
-        raise SourceAbsentError(f"install the package {copy.distribution}, which carries it")
+        raise SourceAbsentError(f"install the package {copy.distribution}, which contains it")
     return Path(spec.submodule_search_locations[0])
 
 
@@ -55,7 +55,7 @@ def _read_table(path: Path, copy: TextCopy, entry: DatasetEntry) -> FloatArray:
         )
     except (OSError, ValueError) as error:
         raise DatasetMismatchError(
-            f"{path} is not the file of {copy.distribution} that holds {entry.name}: {error}; "
-            f"install another version, or put {entry.file_name} into the folder that "
-            "KERNSEMBLE_DATA names: it is tried first"
+            f"{path} is not the file of {copy.distribution} with {entry.name}: {error}; "
+            f"install another version, or put {entry.file_name} into the folder given by "
+            "KERNSEMBLE_DATA, which is tried first"
         ) from error

@@ -1,7 +1,7 @@
-"""Small artificial problems, each drawn by a paper to show one thing.
+"""Small artificial problems from the papers, each an illustration of one property.
 
-``random_state`` is whatever :func:`numpy.random.default_rng` takes: a seed, a generator,
-or None for fresh entropy.
+``random_state`` is passed to :func:`numpy.random.default_rng`: a seed, a generator, or None
+for fresh entropy.
 """
 
 from collections.abc import Sequence
@@ -29,19 +29,19 @@ def make_xor(
     Parameters
     ----------
     n_samples : int, default=4
-        How many examples to draw. The corners take turns, so their shares differ by at
-        most one example.
+        Number of examples. The corners take turns, so their numbers of examples differ by at
+        most one.
     noise : float, default=0.0
-        The standard deviation :math:`\sigma`.
+        Standard deviation :math:`\sigma`.
     random_state : int, numpy.random.Generator or None, default=None
-        What the noise is drawn with.
+        Random seed or generator.
 
     Returns
     -------
     X : ndarray of shape (n_samples, 2)
-        The examples.
+        Examples.
     y : ndarray of shape (n_samples,)
-        Their labels: +1 where the signs of the corner's coordinates differ, else -1.
+        Labels: +1 where the signs of the corner's coordinates differ, else -1.
 
     References
     ----------
@@ -85,18 +85,18 @@ def make_spheres(
     Parameters
     ----------
     n_samples : int, default=200
-        How many examples to draw.
+        Number of examples.
     n_features : int, default=2
-        The dimension of the cloud.
+        Dimension of the cloud.
     random_state : int, numpy.random.Generator or None, default=None
-        What the examples are drawn with.
+        Random seed or generator.
 
     Returns
     -------
     X : ndarray of shape (n_samples, n_features)
-        The examples.
+        Examples.
     y : ndarray of shape (n_samples,)
-        Their radii.
+        Radii.
 
     References
     ----------
@@ -136,7 +136,7 @@ def make_rotated_gaussians(
     with :math:`\Sigma = \mathrm{diag}(0.1, 0.01)` and :math:`\Delta` the rotation by 45°.
     Labels are :math:`\pm 1` with probability one half. As printed [1]_, the long axis of
     the ellipses lies along the difference of the means, and the classes overlap almost
-    wholly. The Bayes errors of the four readings:
+    completely. The Bayes errors of the four readings:
 
     ===========  =======  ========
     sigma        along    across
@@ -148,27 +148,27 @@ def make_rotated_gaussians(
     Parameters
     ----------
     n_samples : int, default=300
-        How many examples to draw.
+        Number of examples.
     n_features : int, default=100
-        The dimension :math:`D`, at least 2.
+        Dimension :math:`D`, at least 2.
     sigma : {"variance", "deviation"}, default="variance"
-        What the diagonal of :math:`\Sigma` holds.
+        Meaning of the diagonal of :math:`\Sigma`.
     long_axis : {"along", "across"}, default="along"
         Whether the long axis lies along the difference of the means, as printed, or across
-        it, which is :math:`\Delta^{-1} \Sigma \Delta` and the only reading that (with
-        deviations) lets a line separate the classes.
+        it, which is :math:`\Delta^{-1} \Sigma \Delta` and the only reading in which (with
+        deviations) a line separates the classes.
     noise : float, default=0.0
-        The standard deviation of a noise added to the first two features; the noisy test
-        sets of [1]_ have 0.03. The same ``random_state`` draws the same examples below it.
+        Standard deviation of noise added to the first two features; 0.03 in the noisy test
+        sets of [1]_. The same ``random_state`` draws the same examples for every `noise`.
     random_state : int, numpy.random.Generator or None, default=None
-        What the examples are drawn with.
+        Random seed or generator.
 
     Returns
     -------
     X : ndarray of shape (n_samples, n_features)
-        The examples.
+        Examples.
     y : ndarray of shape (n_samples,)
-        Their labels, -1 or +1.
+        Labels, -1 or +1.
 
     References
     ----------
@@ -214,28 +214,28 @@ def make_sparse_sum(
               x_1, \dots, x_D, \varepsilon \sim N(0, 1)
 
     By default :math:`y = x_2 + x_5 + x_8 + \varepsilon` with ten predictors and fifty
-    examples: of the 1024 subsets, the one of least AIC tends to hold the true three and
-    some more [1]_.
+    examples: of the 1024 subsets, the one with the least AIC tends to contain the true three
+    and some more [1]_.
 
     Parameters
     ----------
     n_samples : int, default=50
-        How many examples to draw.
+        Number of examples.
     n_features : int, default=10
-        The number :math:`D` of predictors.
+        Number :math:`D` of predictors.
     informative : sequence of int, default=(1, 4, 7)
-        The columns :math:`S` of the true predictors, counted from 0.
+        Columns :math:`S` of the true predictors, counted from 0.
     noise : float, default=1.0
-        The standard deviation :math:`\sigma`.
+        Standard deviation :math:`\sigma`.
     random_state : int, numpy.random.Generator or None, default=None
-        What the examples are drawn with.
+        Random seed or generator.
 
     Returns
     -------
     X : ndarray of shape (n_samples, n_features)
-        The predictors.
+        Predictors.
     y : ndarray of shape (n_samples,)
-        The response.
+        Response.
 
     References
     ----------

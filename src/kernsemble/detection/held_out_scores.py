@@ -5,9 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kernsemble._choice import cross_validation_results
+from kernsemble._model_selection import Split, cross_validation_results
 from kernsemble._progress import Task
-from kernsemble._splits import Split
 from kernsemble._typing import BoolArray, FloatArray, IntArray
 from kernsemble.detection.local_kernels import DistanceOverrides, LocalKernels
 from kernsemble.detection.neighbours import (

@@ -1,8 +1,7 @@
-"""The papers' experiments: cells computed once, kept on disk, told beside what was published."""
+"""The papers' experiments: computed cell by cell, stored on disk, compared with the papers."""
 
-from kernsemble.experiments.cells import Cell, Record
-from kernsemble.experiments.running import run_cells
-from kernsemble.experiments.store import Store
-from kernsemble.experiments.verdicts import Comparison, Mean, Verdict
+from kernsemble.experiments.records import Cell, Record, Store
+from kernsemble.experiments.runner import run_cells
+from kernsemble.experiments.verdicts import Mean, PublishedComparison, Verdict
 
-__all__ = ["Cell", "Comparison", "Mean", "Record", "Store", "Verdict", "run_cells"]
+__all__ = ["Cell", "Mean", "PublishedComparison", "Record", "Store", "Verdict", "run_cells"]

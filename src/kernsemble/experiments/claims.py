@@ -1,4 +1,4 @@
-"""What a paper says of its tables, as statements that hold or do not."""
+"""Claims of a paper about its tables, as statements that can be checked."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -7,21 +7,21 @@ from typing import Any, NamedTuple, Self
 from kernsemble.experiments.verdicts import Mean
 
 
-class Found(NamedTuple):
-    """Where a claim was looked at, and where it fails."""
+class ClaimResult(NamedTuple):
+    """The number of rows in which a claim was checked, and the rows in which it fails."""
 
     n_rows: int
     failing: tuple[str, ...]
 
     @property
     def holds(self) -> bool | None:
-        """Whether it holds everywhere; None if there was nothing to look at."""
+        """Whether it holds in every row; None if there was no row to check."""
         return not self.failing if self.n_rows else None
 
 
 @dataclass(frozen=True)
 class Claim:
-    """That one column of a table is smaller than others, by a factor, in some rows.
+    """The claim that one column of a table is smaller than others, by a factor, in some rows.
 
     Attributes
     ----------
@@ -45,8 +45,8 @@ class Claim:
     times: float = 1.0
 
     @classmethod
-    def of(cls, settings: dict[str, Any], rows: Iterable[str]) -> Self:
-        """Return the claim of a configuration; without rows it is about all of the table's."""
+    def from_settings(cls, settings: dict[str, Any], rows: Iterable[str]) -> Self:
+        """Read a claim of a configuration; `rows` are those of its table, the default."""
         return cls(
             settings["text"],
             settings["table"],
@@ -56,8 +56,8 @@ class Claim:
             settings.get("times", 1.0),
         )
 
-    def look(self, means: dict[tuple[str, str], Mean]) -> Found:
-        """Compare the means, by row and column, of rows where all are known."""
+    def check(self, means: dict[tuple[str, str], Mean]) -> ClaimResult:
+        """Compare the means, given by row and column, in rows where all are known."""
         columns = (self.smaller, *self.larger)
         known = [row for row in self.rows if all((row, column) in means for column in columns)]
         failing = [
@@ -68,4 +68,4 @@ class Claim:
                 for column in self.larger
             )
         ]
-        return Found(len(known), tuple(failing))
+        return ClaimResult(len(known), tuple(failing))

@@ -1,20 +1,19 @@
-"""What came of a paper's cells, small enough to be kept with the code, the same on any machine."""
+"""Results of a paper in ``results.jsonl``: committed with the code, equal on any computer."""
 
 import json
 from collections.abc import Iterable
 from pathlib import Path
 
-from kernsemble.experiments.cells import Cell, Record
-from kernsemble.experiments.store import Store
+from kernsemble.experiments.records import Cell, Record, Store
 
-OF_THE_MACHINE = ("fit",)  # quantities, and series of them, that are seconds
+TIMES = ("fit",)  # quantities, and series of them, that are measured in seconds
 DIGITS = 6
 
 
 def write_results(cells: Iterable[Cell], store: Store, path: Path) -> None:
-    """Write a line of JSON for each data set and method: the version, the seeds, the numbers.
+    """Write a line of JSON for each data set and method: version, seeds and values.
 
-    Seconds, which other machines would not see again, are left out; failed cells too.
+    Times, which differ between computers, and failed cells are left out.
     """
     pairs = dict.fromkeys((cell.data, cell.method) for cell in cells)
     lines = [_line(store.records_of(*pair)) for pair in sorted(pairs)]
@@ -22,18 +21,18 @@ def write_results(cells: Iterable[Cell], store: Store, path: Path) -> None:
 
 
 def read_results(path: Path) -> Store:
-    """Return the records that were written, without seconds, as a store that is not on disk."""
+    """Return the records of a file, without times, as a store in memory."""
     store = Store(path.with_suffix(".none"))
     for line in path.read_text(encoding="utf-8").splitlines():
-        told = json.loads(line)
-        for place, seed in enumerate(told["seeds"]):
+        fields = json.loads(line)
+        for place, seed in enumerate(fields["seeds"]):
             values = {
                 name: numbers[place]
-                for name, numbers in told["values"].items()
+                for name, numbers in fields["values"].items()
                 if numbers[place] is not None
             }
-            cell = Cell(told["data"], told["method"], seed)
-            store.keep(Record(cell, values, version=told["version"]))
+            cell = Cell(fields["data"], fields["method"], seed)
+            store.keep(Record(cell, values, version=fields["version"]))
     return store
 
 
@@ -41,18 +40,18 @@ def _line(records: list[Record]) -> str:
     records = [record for record in records if record.failure is None]
     if not records:
         return ""
-    told_by_any = dict.fromkeys(name for record in records for name in record.values)
-    names = [name for name in told_by_any if name.partition(",")[0] not in OF_THE_MACHINE]
-    told = {
+    names = dict.fromkeys(name for record in records for name in record.values)
+    kept = [name for name in names if name.partition(",")[0] not in TIMES]
+    fields = {
         "data": records[0].cell.data,
         "method": records[0].cell.method,
         "version": max(record.version for record in records),
         "seeds": [record.cell.seed for record in records],
         "values": {
-            name: [_rounded(record.values.get(name)) for record in records] for name in names
+            name: [_rounded(record.values.get(name)) for record in records] for name in kept
         },
     }
-    return json.dumps(told) + "\n"
+    return json.dumps(fields) + "\n"
 
 
 def _rounded(number: float | None) -> float | None:

@@ -1,18 +1,18 @@
-"""A number that was measured, beside the one that was published."""
+"""Verdicts on measured numbers, compared with published ones."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import Enum
 from typing import NamedTuple, Self
 
 import numpy as np
 
-ENOUGH = 3.0  # combined standard errors
-POINTS = 0.5  # per cent, where there is one run
-SMALL = 0.1  # numbers below it, such as seconds, are told with four digits
+MAX_DISTANCE = 3.0  # combined standard errors within which a published number is met
+MAX_POINTS = 0.5  # percentage points within which it is met if both are single runs
+SMALL = 0.1  # numbers below it, such as seconds, are shown with four digits
 
 
 class Verdict(Enum):
-    """How a measured number compares with a published one; the value is what a reader is told."""
+    """Comparison of a measured number with a published one; the value is the word shown."""
 
     WITHIN = "within"
     BETTER = "better"
@@ -27,14 +27,14 @@ class Mean(NamedTuple):
     n: int
 
     @classmethod
-    def of(cls, numbers: Sequence[float]) -> Self:
-        """Return the mean of runs."""
+    def from_runs(cls, numbers: Sequence[float]) -> Self:
+        """Return the mean of the numbers of several runs."""
         n = len(numbers)
         error = float(np.std(numbers, ddof=1) / np.sqrt(n)) if n > 1 else None
         return cls(float(np.mean(numbers)), error, n)
 
     def error_as(self, other: Self) -> float:
-        """Return the standard error, that of runs which spread as the other's if it is unknown."""
+        """Return the standard error; if unknown, from the other's standard deviation."""
         if self.error is not None:
             return self.error
         return (other.error or 0.0) * float(np.sqrt(other.n / self.n))
@@ -45,21 +45,21 @@ class Mean(NamedTuple):
         return f"{self.mean:.{digits}f}{spread}"
 
 
-class Comparison(NamedTuple):
-    """A measured mean beside a published one, of which less is better."""
+class PublishedComparison(NamedTuple):
+    """A measured mean and a published one; smaller is better."""
 
     ours: Mean
     published: Mean
 
     @property
     def distance(self) -> float:
-        """How many combined standard errors ours is above; of single runs, sixths of a point.
+        """Difference in combined standard errors, or in sixths of a point of single runs.
 
-        A mean without its error is taken to spread as the other does, over its own runs.
+        A mean without a standard error is assumed to have the other's standard deviation.
         """
         difference = self.ours.mean - self.published.mean
         if self.ours.error is None and self.published.error is None:
-            return difference * ENOUGH / POINTS
+            return difference * MAX_DISTANCE / MAX_POINTS
         combined = np.hypot(self.ours.error_as(self.published), self.published.error_as(self.ours))
         if combined > 0.0 or difference == 0.0:
             return float(difference / (combined or 1.0))
@@ -68,6 +68,46 @@ class Comparison(NamedTuple):
     @property
     def verdict(self) -> Verdict:
         """Within three combined standard errors (one run: 0.5 points), better, or worse."""
-        if abs(self.distance) <= ENOUGH:
+        if abs(self.distance) <= MAX_DISTANCE:
             return Verdict.WITHIN
         return Verdict.BETTER if self.distance < 0.0 else Verdict.WORSE
+
+
+class Tally(NamedTuple):
+    """Counts of published numbers by verdict.
+
+    Attributes
+    ----------
+    within : int
+        Numbers met within three combined standard errors.
+    better : int
+        Numbers that ours is better than by more than that.
+    missed : int
+        Numbers that ours is worse than by more than that.
+    explained : int
+        Missed numbers whose known difference is confirmed by a test.
+    """
+
+    within: int
+    better: int
+    missed: int
+    explained: int
+
+    @property
+    def n(self) -> int:
+        """Number of published numbers."""
+        return self.within + self.better + self.missed
+
+    @classmethod
+    def total(cls, tallies: Iterable[Self]) -> Self:
+        """Return the sum of several tallies."""
+        return cls(*map(sum, zip((0, 0, 0, 0), *tallies, strict=True)))
+
+    def __str__(self) -> str:
+        if self.n == 0:
+            return "No published numbers have been computed."
+        return (
+            f"Of {self.n} published numbers, {self.within} are met within three standard errors "
+            f"({self.within / self.n:.0%}), {self.better} are better by more than three and "
+            f"{self.missed} are missed, {self.explained} of them explained by a test."
+        )

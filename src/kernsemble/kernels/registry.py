@@ -1,9 +1,10 @@
 """Short names of kernels; the only place where strings become kernels."""
 
-import difflib
 from collections.abc import Callable
 from functools import partial
 
+from kernsemble._suggestions import suggest
+from kernsemble.exceptions import ArgumentError
 from kernsemble.kernels.base import Kernel
 from kernsemble.kernels.dot import Linear, Polynomial
 from kernsemble.kernels.ensemble import (
@@ -52,10 +53,9 @@ def as_kernel(kernel: str | Kernel) -> Kernel:
         )
     name = kernel.lower().replace("_", "-")
     if name not in KERNELS:
-        near = difflib.get_close_matches(name, KERNELS, n=1)
-        hint = f"did you mean {near[0]!r}" if near else f"the names are {sorted(KERNELS)}"
-        raise ValueError(
-            f"kernel = {kernel!r} is no known name: {hint}; others are objects, such as "
-            "DecisionTree(gamma=0.1)"
+        raise ArgumentError(
+            "kernel",
+            kernel,
+            f"{suggest(name, KERNELS)} (others are objects, such as DecisionTree(gamma=0.1))",
         )
     return KERNELS[name]()

@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Callable, Sequence
+from io import StringIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -161,10 +162,14 @@ def demo(path: str | os.PathLike[str], write: Callable[[str], None], n_rows: int
 
 
 def table(lines: Sequence[dict[str, str]]) -> list[str]:
-    """Return lines of text with aligned columns, below a header."""
-    rows = [list(lines[0]), *(list(each.values()) for each in lines)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    ]
+    """Return the lines of a text table with a header."""
+    from rich.console import Console
+    from rich.table import Table
+
+    grid = Table(*lines[0], box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for each in lines:
+        grid.add_row(*each.values())
+    console = Console(width=120, file=StringIO(), color_system=None, markup=False)
+    with console.capture() as captured:
+        console.print(grid)
+    return [line.rstrip() for line in captured.get().splitlines()]

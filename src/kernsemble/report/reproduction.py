@@ -8,27 +8,30 @@ from io import BytesIO
 from pathlib import Path
 from typing import NamedTuple, Self
 
-from kernsemble.experiments.cells import Record
-from kernsemble.experiments.claims import Claim, Found
-from kernsemble.experiments.paper import Paper, Tally
+from kernsemble.experiments.claims import Claim, ClaimResult
+from kernsemble.experiments.paper import Paper
+from kernsemble.experiments.paper_tables import (
+    KnownDifference,
+    PaperFigure,
+    PaperTable,
+    TableEntry,
+)
 from kernsemble.experiments.pictures import PICTURES
+from kernsemble.experiments.records import Record, Store
 from kernsemble.experiments.rendering import (
-    MARKS_TOLD,
-    Row,
-    agreement_of,
+    LEGEND,
+    TableRow,
     as_markdown,
+    difference_subject,
+    difference_test,
     duration,
-    outcome_of,
-    rows_of,
-    subject_of,
-    summary_of,
-    told_of,
-    verdict_of,
+    entry_verdict,
+    outcome_text,
+    table_rows,
+    table_summary,
 )
 from kernsemble.experiments.results import write_results
-from kernsemble.experiments.store import Store
-from kernsemble.experiments.tables import Entry, Explanation, Figure, Table
-from kernsemble.experiments.verdicts import Verdict
+from kernsemble.experiments.verdicts import Tally, Verdict
 from kernsemble.report.page import template
 
 DOTS_PER_INCH = 130
@@ -38,14 +41,14 @@ SIGNS = {Verdict.WITHIN: "=", Verdict.BETTER: "▼", Verdict.WORSE: "▲"}
 class Drawing(NamedTuple):
     """A reproduced figure, or the reason why it is missing."""
 
-    figure: Figure
+    figure: PaperFigure
     png: bytes | None
     problem: str
 
     @classmethod
-    def from_store(cls, paper: Paper, figure: Figure, store: Store) -> Self:
+    def from_store(cls, paper: Paper, figure: PaperFigure, store: Store) -> Self:
         """Draw a figure from its records in a store."""
-        records = paper.shown_in(figure, store)
+        records = paper.figure_records(figure, store)
         if figure.methods and not records:
             return cls(figure, None, "none of its cells has been computed")
         try:
@@ -59,7 +62,7 @@ class Drawing(NamedTuple):
         return f"data:image/png;base64,{b64encode(self.png or b'').decode()}"
 
 
-def _png(figure: Figure, records: Sequence[Record]) -> bytes:
+def _png(figure: PaperFigure, records: Sequence[Record]) -> bytes:
     from kernsemble._axes import pyplot
 
     plt, content = pyplot(), BytesIO()
@@ -75,8 +78,8 @@ def _png(figure: Figure, records: Sequence[Record]) -> bytes:
 class ShownTable(NamedTuple):
     """A table with the rows that have numbers."""
 
-    table: Table
-    rows: list[Row]
+    table: PaperTable
+    rows: list[TableRow]
     summary: str
 
 
@@ -89,7 +92,7 @@ class PaperSummary:
     paper : Paper
         Paper.
     tally : Tally
-        How many published numbers were met.
+        Numbers of published numbers that are met, better and missed.
     tables : list of ShownTable
         Tables that have numbers.
     explanations : list of tuple
@@ -108,8 +111,8 @@ class PaperSummary:
     paper: Paper
     tally: Tally
     tables: list[ShownTable]
-    explanations: list[tuple[Explanation, str, str]]
-    claims: list[tuple[Claim, Found, str]]
+    explanations: list[tuple[KnownDifference, str, str]]
+    claims: list[tuple[Claim, ClaimResult, str]]
     drawings: list[Drawing]
     n_cells: int
     n_failures: int
@@ -118,21 +121,21 @@ class PaperSummary:
     @classmethod
     def from_store(cls, paper: Paper, store: Store) -> Self:
         """Return the summary of a paper from the records of a store."""
-        shown = ((table, rows_of(paper, table, store)) for table in paper.tables.values())
+        shown = ((table, table_rows(paper, table, store)) for table in paper.tables.values())
         records = paper.records(store)
         return cls(
             paper,
             paper.tally(store),
-            [ShownTable(table, rows, summary_of(table, rows)) for table, rows in shown if rows],
+            [ShownTable(table, rows, table_summary(table, rows)) for table, rows in shown if rows],
             [
                 (
                     each,
-                    subject_of(paper, each),
-                    agreement_of(paper, each, store) if each.tested_by else "",
+                    difference_subject(paper, each),
+                    difference_test(paper, each, store) if each.tested_by else "",
                 )
-                for each in paper.explanations
+                for each in paper.differences
             ],
-            [(claim, found, outcome_of(found)) for claim, found in paper.look_at_claims(store)],
+            [(claim, found, outcome_text(found)) for claim, found in paper.check_claims(store)],
             [Drawing.from_store(paper, figure, store) for figure in paper.figures.values()],
             len(records),
             sum(record.failure is not None for record in records),
@@ -160,14 +163,17 @@ def reproduction_page(papers: Iterable[Paper], store: Store) -> str:
     store : Store
         Records. Drawing the figures may take some seconds each.
     """
-    papers, records = list(papers), store.records.values()
+    summaries, records = (
+        [PaperSummary.from_store(each, store) for each in papers],
+        store.records.values(),
+    )
     return template("reproduction.html").render(
-        papers=[PaperSummary.from_store(paper, store) for paper in papers],
-        told_of=told_of,
+        papers=summaries,
+        tally=Tally.total(each.tally for each in summaries),
         version=version("kernsemble"),
         n_cells=len(records),
         processor=sum(record.processor for record in records),
-        marks_told=MARKS_TOLD,
+        marks_told=LEGEND,
         verdict_of=_verdict,
         duration=duration,
     )
@@ -200,7 +206,7 @@ def keep_results(paper: Paper, store: Store) -> list[Path]:
     return written
 
 
-def _verdict(table: Table, entry: Entry) -> tuple[str, str]:
+def _verdict(table: PaperTable, entry: TableEntry) -> tuple[str, str]:
     """Return the word and the sign of a verdict, empty if there is none."""
-    verdict = verdict_of(table, entry)
+    verdict = entry_verdict(table, entry)
     return ("", "") if verdict is None else (verdict.value, SIGNS[verdict])

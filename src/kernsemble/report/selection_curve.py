@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import is_classifier
 
-from kernsemble._typing import FloatArray
+from kernsemble._model_selection import fold_scores
 from kernsemble.inspection.scores import Score, fold_score
 
 MAX_LINES = 8  # maximum number of lines plotted
@@ -32,13 +32,6 @@ class SelectionCurve(NamedTuple):
     left_out: int  # number of lines not plotted
 
 
-def fold_scores(model: Any) -> FloatArray:
-    """Return the scores of settings (rows) on folds (columns)."""
-    results = model.cv_results_
-    n_folds = sum(name.startswith("split") for name in results)
-    return np.column_stack([results[f"split{fold}_test_score"] for fold in range(n_folds)])
-
-
 def measure_of(model: Any) -> str:
     """Return the name of the score that the model selection used."""
     asked = getattr(model, "scoring", None)
@@ -52,7 +45,7 @@ def cross_validated(model: Any) -> Score | None:
     if not hasattr(model, "cv_results_"):
         return None
     most = 1.0 if getattr(model, "scoring", None) is None else np.inf
-    return fold_score(measure_of(model), fold_scores(model)[model.best_index_], most)
+    return fold_score(measure_of(model), fold_scores(model.cv_results_)[model.best_index_], most)
 
 
 def selection_curve(model: Any) -> SelectionCurve | None:
@@ -61,7 +54,7 @@ def selection_curve(model: Any) -> SelectionCurve | None:
     parameter = _grid_parameter(params)
     if parameter is None:
         return None
-    folds, measure = fold_scores(model), measure_of(model)
+    folds, measure = fold_scores(model.cv_results_), measure_of(model)
     is_error = measure == "accuracy"
     scores = 1.0 - folds if is_error else folds
     n_folds = scores.shape[1]

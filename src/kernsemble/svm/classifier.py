@@ -8,9 +8,8 @@ from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
-from kernsemble._choice import PAPERS_PENALTIES, share_right
+from kernsemble._model_selection import PAPERS_PENALTIES, check_classes, read_splits, share_right
 from kernsemble._progress import Task, with_callbacks
-from kernsemble._splits import check_classes, read_splits
 from kernsemble._typing import FloatArray, IntArray
 from kernsemble._validation import read_weights
 from kernsemble.kernels import Kernel

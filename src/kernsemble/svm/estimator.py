@@ -15,9 +15,8 @@ from sklearn.utils import check_array, check_random_state, check_X_y
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kernsemble._arguments import check_choice, check_count, check_penalty, check_positive
-from kernsemble._choice import as_grid
+from kernsemble._model_selection import Split, as_grid
 from kernsemble._progress import CallbackSupportMixin, Task
-from kernsemble._splits import Split
 from kernsemble._typing import FloatArray, IntArray, Rows
 from kernsemble._validation import as_table
 from kernsemble.kernels import Kernel

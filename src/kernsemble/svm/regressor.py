@@ -9,9 +9,8 @@ from sklearn.base import RegressorMixin
 from sklearn.metrics import get_scorer
 
 from kernsemble._arguments import check_not_negative
-from kernsemble._choice import as_grid
+from kernsemble._model_selection import as_grid, read_splits
 from kernsemble._progress import Task, with_callbacks
-from kernsemble._splits import read_splits
 from kernsemble._typing import FloatArray, IntArray
 from kernsemble._validation import read_weights
 from kernsemble.kernels import Kernel

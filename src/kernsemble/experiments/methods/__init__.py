@@ -1,5 +1,7 @@
-"""The papers' methods: a name tells what is fitted to a problem, and which numbers come of it."""
+"""Methods of the papers by name: each fits models to data and returns named numbers."""
 
+from kernsemble._suggestions import suggest
+from kernsemble.exceptions import ArgumentError
 from kernsemble.experiments.methods import (
     column_selection,
     kernel_boosting,
@@ -11,10 +13,10 @@ from kernsemble.experiments.methods import (
     spheres,
 )
 from kernsemble.experiments.methods.machines import ESTIMATORS
-from kernsemble.experiments.methods.measures import Method, Values, tested
-from kernsemble.experiments.problems import Problem
+from kernsemble.experiments.methods.measures import Method, Values, fit_and_test
+from kernsemble.experiments.paper_data import TrainTestData
 
-__all__ = ["ESTIMATORS", "METHODS", "Method", "Values", "values_of"]
+__all__ = ["ESTIMATORS", "METHODS", "Method", "Values", "run_method"]
 
 METHODS: dict[str, Method] = {
     **machines.METHODS,
@@ -28,11 +30,10 @@ METHODS: dict[str, Method] = {
 }
 
 
-def values_of(method: str, problem: Problem, seed: int) -> Values:
-    """Return the numbers that a method tells of a problem."""
+def run_method(method: str, data: TrainTestData, seed: int) -> Values:
+    """Return the numbers that a method computes from data."""
     if method in ESTIMATORS:
-        return tested(ESTIMATORS[method], problem, seed)
+        return fit_and_test(ESTIMATORS[method], data, seed)
     if method in METHODS:
-        return METHODS[method](problem, seed)
-    known = ", ".join(sorted([*ESTIMATORS, *METHODS]))
-    raise ValueError(f"method = {method!r}: give one of {known}")
+        return METHODS[method](data, seed)
+    raise ArgumentError("method", method, suggest(method, sorted([*ESTIMATORS, *METHODS]), n=3))

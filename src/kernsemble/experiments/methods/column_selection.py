@@ -1,4 +1,4 @@
-"""Which columns are selected, and whether they are the true ones (Zhu 2008, Section 4.3)."""
+"""Selection of columns, compared with the true ones (Zhu 2008, Section 4.3)."""
 
 from collections.abc import Callable
 from functools import partial
@@ -9,7 +9,7 @@ from sklearn.linear_model import LassoCV
 
 from kernsemble._typing import BoolArray, FloatArray
 from kernsemble.experiments.methods.measures import Method, Values
-from kernsemble.experiments.problems import Problem
+from kernsemble.experiments.paper_data import TrainTestData
 from kernsemble.selection import (
     ParallelEvolutionSelector,
     bagged_stepwise_search,
@@ -20,7 +20,7 @@ from kernsemble.selection import (
 
 Selection: TypeAlias = Callable[[FloatArray, FloatArray, int], BoolArray]
 
-GENERATIONS = 6  # of the paper
+GENERATIONS = 6  # number of generations in the paper
 UNIVERSES = 10
 
 
@@ -35,7 +35,7 @@ def above_the_gap(importances: FloatArray) -> BoolArray:
 def by_evolution(
     n_universes: int, n_generations: Any, X: FloatArray, y: FloatArray, seed: int
 ) -> BoolArray:
-    """Return what an evolution selects."""
+    """Return the columns selected by parallel evolution."""
     selector = ParallelEvolutionSelector(
         n_universes=n_universes, n_generations=n_generations, random_state=seed
     )
@@ -43,22 +43,22 @@ def by_evolution(
 
 
 def by_all_subsets(criterion: str, X: FloatArray, y: FloatArray, _: int) -> BoolArray:
-    """Return the subset of the least criterion."""
+    """Return the subset with the least criterion."""
     return exhaustive_search(X, y, criterion).best
 
 
 def by_steps(X: FloatArray, y: FloatArray, _: int) -> BoolArray:
-    """Return where a stepwise search for the least AIC ends."""
+    """Return the subset found by a stepwise search for the least AIC."""
     return stepwise_search(X, y).subset
 
 
 def by_bagging(X: FloatArray, y: FloatArray, seed: int) -> BoolArray:
-    """Return what stepwise searches on bootstrap samples agree on."""
+    """Return the columns selected by most stepwise searches on bootstrap samples."""
     return above_the_gap(bagged_stepwise_search(X, y, random_state=seed).mean(axis=0))
 
 
 def by_lasso(X: FloatArray, y: FloatArray, seed: int) -> BoolArray:
-    """Return what the lasso keeps."""
+    """Return the columns selected by the lasso."""
     return np.asarray(LassoCV(cv=5, random_state=seed).fit(X, y).coef_ != 0.0)
 
 
@@ -77,9 +77,9 @@ SELECTIONS: dict[str, Selection] = {
 }
 
 
-def told_of_selection(select: Selection, problem: Problem, seed: int) -> Values:
-    """Return 100 where the true columns are missed, how many are absent and how many too many."""
-    selected, true = select(problem.X, problem.y, seed), true_columns(problem)
+def selection_values(select: Selection, data: TrainTestData, seed: int) -> Values:
+    """Return 100 unless exactly the true columns are selected, and the numbers of wrong columns."""
+    selected, true = select(data.X, data.y, seed), true_columns(data)
     return {
         "missed": 100.0 * float(np.any(selected != true)),
         "absent": float(np.sum(true & ~selected)),
@@ -87,20 +87,20 @@ def told_of_selection(select: Selection, problem: Problem, seed: int) -> Values:
     }
 
 
-def true_columns(problem: Problem) -> BoolArray:
-    """Return the columns that make y, as a mask."""
-    return np.isin(np.arange(problem.X.shape[1]), problem.columns)
+def true_columns(data: TrainTestData) -> BoolArray:
+    """Return a mask of the columns that y depends on."""
+    return np.isin(np.arange(data.X.shape[1]), data.columns)
 
 
-def _groups(problem: Problem, _: int) -> Values:
-    """Return what AIC says of subsets that hold all true columns, and of the others.
+def _groups(data: TrainTestData, _: int) -> Values:
+    """Compare the AIC of subsets that contain all true columns with that of the others.
 
     "overlap" is the share, in per cent, of the subsets with all true columns whose AIC is not
-    below that of every other subset; "close" is how many are within two of the least AIC.
+    below that of every other subset; "close" is the number within two of the least AIC.
     """
-    table, true = exhaustive_search(problem.X, problem.y), true_columns(problem)
-    holds_all = table.subsets[:, true].all(axis=1)
-    within, others = table.scores[holds_all], table.scores[~holds_all]
+    table, true = exhaustive_search(data.X, data.y), true_columns(data)
+    has_all = table.subsets[:, true].all(axis=1)
+    within, others = table.scores[has_all], table.scores[~has_all]
     return {
         "wrong": 100.0 * float(np.any(table.best != true)),
         "too many": float(np.sum(table.best & ~true)),
@@ -109,17 +109,17 @@ def _groups(problem: Problem, _: int) -> Values:
     }
 
 
-def _votes(problem: Problem, seed: int) -> Values:
-    """Return in how many of the first B of ten universes each column is, "x5@3" of the fifth.
+def _votes(data: TrainTestData, seed: int) -> Values:
+    """Return the votes of the first B of ten universes for each column, "x5@3" for the fifth.
 
-    "lacking" is how many of the ten do not hold the true column that fewest hold, "spurious" how
-    many hold the false one that most hold.
+    "lacking" is the number of universes without the true column that has the fewest votes,
+    "spurious" the number of votes for the false column that has the most.
     """
     selector = ParallelEvolutionSelector(
         n_universes=UNIVERSES, n_generations=GENERATIONS, random_state=seed
     )
-    subsets = selector.fit(problem.X, problem.y).subsets_
-    votes, true = subsets.cumsum(axis=0), true_columns(problem)
+    subsets = selector.fit(data.X, data.y).subsets_
+    votes, true = subsets.cumsum(axis=0), true_columns(data)
     others = np.sort(votes[-1, ~true])[::-1]
     return {
         "lacking": float(UNIVERSES - votes[-1, true].min()),
@@ -135,7 +135,7 @@ def _votes(problem: Problem, seed: int) -> Values:
 
 
 METHODS: dict[str, Method] = {
-    **{name: partial(told_of_selection, select) for name, select in SELECTIONS.items()},
+    **{name: partial(selection_values, select) for name, select in SELECTIONS.items()},
     "groups of subsets": _groups,
     "votes of universes": _votes,
 }

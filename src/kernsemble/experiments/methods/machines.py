@@ -1,4 +1,4 @@
-"""Machines and boosters of Lin and Li, of the thesis, and of Tsang and Kwok."""
+"""SVMs and boosting of Lin and Li, of the thesis, and of Tsang and Kwok."""
 
 from typing import Any
 
@@ -15,11 +15,11 @@ from kernsemble.boosting import (
 from kernsemble.experiments.methods.measures import (
     Method,
     Values,
-    error_of,
-    seconds_of_fit,
-    tested,
+    error_percent,
+    fit_and_test,
+    fit_seconds,
 )
-from kernsemble.experiments.problems import Problem
+from kernsemble.experiments.paper_data import TrainTestData
 from kernsemble.kernels import Exponential, Gaussian, Laplacian, MiddleStump, Perceptron, Stump
 from kernsemble.learners import C45Tree, RCDPerceptron
 from kernsemble.svm import (
@@ -35,17 +35,17 @@ SCALE_FREE_CS, RADIAL_CS = 2.0 ** np.arange(-17, 4, 2), 2.0 ** np.arange(-5, 16,
 
 
 def _machine(kernel: Any, Cs: Any) -> InfiniteEnsembleClassifierCV:
-    """Return a machine whose C, and width, five folds choose; the problem is scaled already."""
+    """Return a machine with C and width selected by five folds; the data are already scaled."""
     return InfiniteEnsembleClassifierCV(kernel, Cs, scaling=None)
 
 
-def _by_other_folds(problem: Problem, seed: int) -> Values:
-    """Return the error of SVM-Stump over choices of C by random folds."""
+def _by_other_folds(data: TrainTestData, seed: int) -> Values:
+    """Return the errors of SVM-Stump with C selected by random folds."""
     errors = []
     for repeat in range(N_REPEATS):
         folds = StratifiedKFold(5, shuffle=True, random_state=repeat)
         machine = _machine(Stump(), SCALE_FREE_CS).set_params(cv=folds)
-        errors.append(tested(machine, problem, seed)["error"])
+        errors.append(fit_and_test(machine, data, seed)["error"])
     return _spread(errors, "error")
 
 
@@ -53,44 +53,44 @@ def _spread(errors: list[float], name: str) -> Values:
     return {name: float(np.mean(errors)), "least": min(errors), "largest": max(errors)}
 
 
-def _largest_margin(problem: Problem, seed: int) -> Values:
-    """Vote with the largest margin, negative where no vote separates the classes."""
-    return tested(LPBoostClassifier(nu=1.0 / len(problem.y)), problem, seed)
+def _largest_margin(data: TrainTestData, seed: int) -> Values:
+    """Fit the vote with the largest margin, which is negative for inseparable classes."""
+    return fit_and_test(LPBoostClassifier(nu=1.0 / len(data.y)), data, seed)
 
 
-def _partially_trained(problem: Problem, _: int) -> Values:
-    """Return the errors of the Parzen window, the last machine and the ensemble of all."""
+def _partially_trained(data: TrainTestData, _: int) -> Values:
+    """Return the errors of the Parzen window, of the last machine and of the ensemble."""
     values: Values = {}
     for hypothesis in ("first", "last", "ensemble"):
         machine = MultiplicativeSVC(hypothesis=hypothesis)
-        values["fit"] = seconds_of_fit(machine, problem)  # in the end that of the ensemble
-        values[hypothesis] = error_of(machine, problem)
+        values["fit"] = fit_seconds(machine, data)  # finally that of the ensemble
+        values[hypothesis] = error_percent(machine, data)
     return {**values, "iterations": machine.n_iter_}
 
 
-def _ended_after(n_steps: int) -> Method:
-    """Return what tells the error of the ensemble after so many steps."""
-    return lambda problem, seed: tested(MultiplicativeSVC(max_iter=n_steps), problem, seed)
+def _stopped_after(n_steps: int) -> Method:
+    """Return the method that stops the ensemble after `n_steps` steps."""
+    return lambda data, seed: fit_and_test(MultiplicativeSVC(max_iter=n_steps), data, seed)
 
 
-def _in_other_orders(problem: Problem, seed: int) -> Values:
-    """Return the error of the last machine, which rounding moves, over orders of the rows."""
+def _in_other_orders(data: TrainTestData, seed: int) -> Values:
+    """Return the errors of the last machine, sensitive to rounding, over orders of the rows."""
     rng, errors = np.random.default_rng(seed), []
     for _ in range(N_REPEATS):
-        order = rng.permutation(len(problem.y))
-        machine = MultiplicativeSVC(hypothesis="last").fit(problem.X[order], problem.y[order])
-        errors.append(error_of(machine, problem))
+        order = rng.permutation(len(data.y))
+        machine = MultiplicativeSVC(hypothesis="last").fit(data.X[order], data.y[order])
+        errors.append(error_percent(machine, data))
     return _spread(errors, "last")
 
 
-def _path(problem: Problem, _: int) -> Values:
-    """Return the errors along the path of C: at the least bound, and the least of all."""
-    kernel = MultiplicativeSVC(hypothesis="first").fit(problem.X, problem.y).kernel_
+def _path(data: TrainTestData, _: int) -> Values:
+    """Return the errors along the path of C: at the least leave-one-out bound, and the least."""
+    kernel = MultiplicativeSVC(hypothesis="first").fit(data.X, data.y).kernel_
     path = SVMPath(kernel, scaling=None)
-    seconds = seconds_of_fit(path, problem)
-    best = 1.0 - path.score_path(problem.X_test, problem.y_test)[1].max()
+    seconds = fit_seconds(path, data)
+    best = 1.0 - path.score_path(data.X_test, data.y_test)[1].max()
     return {
-        "loo": error_of(path, problem),
+        "loo": error_percent(path, data),
         "best": 100.0 * best,
         "fit": seconds,
         "breakpoints": len(path.Cs_),
@@ -128,5 +128,5 @@ METHODS: dict[str, Method] = {
     "partially trained": _partially_trained,
     "path": _path,
     "partially trained, other orders": _in_other_orders,
-    **{f"partially trained, {n} steps": _ended_after(n) for n in (42, 62, 66)},
+    **{f"partially trained, {n} steps": _stopped_after(n) for n in (42, 62, 66)},
 }

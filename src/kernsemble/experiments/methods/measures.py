@@ -1,4 +1,4 @@
-"""What is measured of a model that was fitted to a problem."""
+"""Measurements of fitted models: test errors and times."""
 
 import time
 from collections.abc import Callable
@@ -9,48 +9,48 @@ from scipy.sparse import issparse
 from sklearn.base import clone
 
 from kernsemble._typing import IntArray
-from kernsemble.experiments.problems import Problem
+from kernsemble.experiments.paper_data import TrainTestData
 
 Values: TypeAlias = dict[str, float]
-Method: TypeAlias = Callable[[Problem, int], Values]
+Method: TypeAlias = Callable[[TrainTestData, int], Values]
 Result = TypeVar("Result")
 
-N_WARMING = 30  # rows of a class that are enough to have everything compiled
-_compiled: set[tuple[str, bool]] = set()  # models, and whether rows are sparse, fitted before
+N_WARMING = 30  # number of rows per class of a fit that compiles all code
+_compiled: set[tuple[str, bool]] = set()  # names of fitted models, and whether rows were sparse
 
 
-def tested(estimator: Any, problem: Problem, seed: int) -> Values:
+def fit_and_test(estimator: Any, data: TrainTestData, seed: int) -> Values:
     """Fit an estimator; return its test error in per cent and the seconds of the fit."""
     model = clone(estimator)
     if "random_state" in model.get_params():
         model.set_params(random_state=seed)
-    seconds = seconds_of_fit(model, problem)
-    return {"error": error_of(model, problem), "fit": seconds}
+    seconds = fit_seconds(model, data)
+    return {"error": error_percent(model, data), "fit": seconds}
 
 
-def seconds_of_fit(model: Any, problem: Problem) -> float:
-    """Fit a model to the training rows; return the seconds of the processor that it took.
+def fit_seconds(model: Any, data: TrainTestData) -> float:
+    """Fit a model to the training rows; return the processor time in seconds.
 
-    The first time in a process a copy is fitted to a few rows before, so that what is compiled
+    The first fit in a process is preceded by a fit of a copy to a few rows, so that compilation
     is not timed.
     """
-    compile_by_fitting(repr(model), clone(model).fit, problem)
-    return timed(lambda: model.fit(problem.X, problem.y))[1]
+    compile_by_fitting(repr(model), clone(model).fit, data)
+    return timed(lambda: model.fit(data.X, data.y))[1]
 
 
-def compile_by_fitting(name: str, fit: Callable[[Any, Any], Any], problem: Problem) -> None:
-    """Fit what has this name to a few rows of each class, the first time in a process."""
-    key = name, issparse(problem.X)
+def compile_by_fitting(name: str, fit: Callable[[Any, Any], Any], data: TrainTestData) -> None:
+    """Fit to a few rows of each class if no model of this name was fitted in this process."""
+    key = name, issparse(data.X)
     if key not in _compiled:
-        few = _few_of_each_class(problem.y)
-        fit(problem.X[few], problem.y[few])
+        few = _few_of_each_class(data.y)
+        fit(data.X[few], data.y[few])
         _compiled.add(key)
 
 
 def timed(work: Callable[[], Result]) -> tuple[Result, float]:
-    """Return what work returns, and the seconds of the processor that it took.
+    """Return the result of work, and its processor time in seconds.
 
-    A cell has one thread, so that these are the seconds that pass where nothing else runs.
+    A cell has one thread, so that this is the elapsed time on an idle computer.
     """
     start = time.process_time()
     result = work()
@@ -61,6 +61,6 @@ def _few_of_each_class(y: Any) -> IntArray:
     return np.concatenate([np.flatnonzero(y == each)[:N_WARMING] for each in np.unique(y)])
 
 
-def error_of(model: Any, problem: Problem) -> float:
+def error_percent(model: Any, data: TrainTestData) -> float:
     """Return the error of a fitted model on the test rows, in per cent."""
-    return 100.0 * float(np.mean(model.predict(problem.X_test) != problem.y_test))
+    return 100.0 * float(np.mean(model.predict(data.X_test) != data.y_test))

@@ -1,4 +1,4 @@
-"""Rankings of rows by how likely they are rare: LAGO, and what it is compared with (Zhu 2008)."""
+"""Rankings of rows for the detection of rare classes: LAGO and its rivals (Zhu 2008)."""
 
 from collections.abc import Callable
 from functools import partial
@@ -15,22 +15,22 @@ from kernsemble.boosting import AdaBoostClassifier
 from kernsemble.detection import LagoClassifier, average_precision, hit_curve
 from kernsemble.detection.neighbours import KernelShape
 from kernsemble.experiments.methods.measures import Method, Values, compile_by_fitting, timed
-from kernsemble.experiments.problems import Problem
+from kernsemble.experiments.paper_data import TrainTestData
 from kernsemble.svm import InfiniteEnsembleClassifierCV
 
 SHAPES: tuple[KernelShape, KernelShape] = ("spherical", "elliptical")
-MANY = 50_000  # rows: from so many on rivals get less of them
+MANY = 50_000  # number of rows from which on rivals get fewer rows or trees
 SVC_ROWS, FEW_TREES, TREES = 5_000, 50, 200
-HITS_AT = np.arange(0.0, 3.01, 0.25)  # times the number of rare rows
+HITS_AT = np.arange(0.0, 3.01, 0.25)  # lengths of the ranking, in numbers of rare rows
 
 
 def lago(X: Any, y: Any) -> Any:
-    """Return LAGO as it comes, its alpha chosen by inner folds."""
+    """Return LAGO with default settings, its alpha selected by inner folds."""
     return LagoClassifier(rare=1).fit(X, y)
 
 
-def chosen_lago(X: Any, y: Any) -> Any:
-    """Return the best machine, three of each shape, by the average precision on inner folds."""
+def tuned_lago(X: Any, y: Any) -> Any:
+    """Return the best of three scalings per shape, by average precision on inner folds."""
     machines = []
     for shape in SHAPES[:1] if len(y) >= MANY else SHAPES:
         machines += [
@@ -42,7 +42,7 @@ def chosen_lago(X: Any, y: Any) -> Any:
 
 
 def tuned_svc(X: Any, y: Any) -> Any:
-    """Return the SVC with the best C and gamma, on some of the background if there is too much."""
+    """Return the SVC with the best C and gamma, on part of the background of many rows."""
     if len(y) >= MANY:
         background = np.random.default_rng(0).permutation(np.flatnonzero(y == 0))
         rows = np.append(np.flatnonzero(y == 1), background[: SVC_ROWS - y.sum()])
@@ -56,7 +56,7 @@ def tuned_svc(X: Any, y: Any) -> Any:
 
 
 def forest(X: Any, y: Any) -> Any:
-    """Return a forest in whose trees the classes weigh the same."""
+    """Return a random forest with balanced classes."""
     n_trees = FEW_TREES if len(y) >= MANY else TREES
     return RandomForestClassifier(n_trees, class_weight="balanced_subsample", random_state=0).fit(
         X, y
@@ -69,34 +69,34 @@ def boosted_stumps(X: Any, y: Any) -> Any:
 
 
 def boosted_trees(X: Any, y: Any) -> Any:
-    """Return boosted trees to which the classes weigh the same."""
+    """Return boosted trees with balanced classes."""
     return HistGradientBoostingClassifier(class_weight="balanced", random_state=0).fit(X, y)
 
 
 def automatic_machine(X: Any, y: Any) -> Any:
-    """Return the machine of a kernel that is chosen, its C for the accuracy, not the ranking."""
+    """Return the machine with a selected kernel, its C tuned for accuracy, not for ranking."""
     return InfiniteEnsembleClassifierCV("auto", random_state=0).fit(X, y)
 
 
-def scores_of(model: Any, X: Any) -> Any:
-    """Return what a model ranks rows by."""
+def ranking_scores(model: Any, X: Any) -> Any:
+    """Return the scores by which a model ranks rows."""
     if hasattr(model, "decision_function"):
         return model.decision_function(X)
     return model.predict_proba(X)[:, 1]
 
 
-def ranked(fitted: Callable[[Any, Any], Any], problem: Problem, _: int) -> Values:
-    """Return how much of the average precision is lost, in per cent, and hits among the first.
+def ranked(fitted: Callable[[Any, Any], Any], data: TrainTestData, _: int) -> Values:
+    """Return 100 minus the average precision in per cent, and the hits among the first rows.
 
-    "hits@r" is the share, in per cent, of the rare test rows among the first so many times as
-    there are rare ones.
+    "hits@r" is the percentage of all rare test rows that are among the first r × n rows, n being
+    the number of rare rows.
     """
-    compile_by_fitting(fitted.__name__, fitted, problem)
-    model, seconds = timed(lambda: fitted(problem.X, problem.y))
-    scores, n_rare = scores_of(model, problem.X_test), problem.y_test.sum()
-    hits = 100.0 * hit_curve(problem.y_test, scores).hits(HITS_AT * n_rare) / n_rare
+    compile_by_fitting(fitted.__name__, fitted, data)
+    model, seconds = timed(lambda: fitted(data.X, data.y))
+    scores, n_rare = ranking_scores(model, data.X_test), data.y_test.sum()
+    hits = 100.0 * hit_curve(data.y_test, scores).hits(HITS_AT * n_rare) / n_rare
     return {
-        "lost": 100.0 * (1.0 - average_precision(problem.y_test, scores)),
+        "lost": 100.0 * (1.0 - average_precision(data.y_test, scores)),
         "fit": seconds,
         **{f"hits@{at:g}": each for at, each in zip(HITS_AT, hits, strict=True)},
     }
@@ -104,7 +104,7 @@ def ranked(fitted: Callable[[Any, Any], Any], problem: Problem, _: int) -> Value
 
 FITTED: dict[str, Callable[[Any, Any], Any]] = {
     "LAGO": lago,
-    "LAGO, chosen": chosen_lago,
+    "LAGO, chosen": tuned_lago,
     "SVC balanced": tuned_svc,
     "random forest balanced": forest,
     "AdaBoost ranking": boosted_stumps,

@@ -1,4 +1,4 @@
-"""Components of a round cloud, and whether they are its radius (Zhu 2008, Figure 2)."""
+"""Components of a round cloud, compared with its radius (Zhu 2008, Figure 2)."""
 
 from functools import partial
 
@@ -8,17 +8,17 @@ from sklearn.decomposition import PCA, KernelPCA
 
 from kernsemble._typing import FloatArray
 from kernsemble.experiments.methods.measures import Method, Values
-from kernsemble.experiments.problems import Problem
+from kernsemble.experiments.paper_data import TrainTestData
 from kernsemble.kernels import Gaussian
 
 N_COMPONENTS = 3
 
 
-def components_of(X: FloatArray) -> dict[str, FloatArray]:
+def leading_components(X: FloatArray) -> dict[str, FloatArray]:
     """Return the leading components by name, of shape (n, 2) or (n, 3).
 
-    "kernel matrix" are eigenvectors of exp(-|u - v|²) as it is, "KernelPCA" those of the centred
-    matrix, "PCA" the usual ones.
+    "kernel matrix" are eigenvectors of exp(-|u - v|²) without centring, "KernelPCA" those of the
+    centred matrix, "PCA" the principal components.
     """
     K = Gaussian(1.0).bind(X)(X)
     return {
@@ -28,11 +28,11 @@ def components_of(X: FloatArray) -> dict[str, FloatArray]:
     }
 
 
-def _disorder(name: str, problem: Problem, _: int) -> Values:
-    """Return for each component by how much its order misses that of the radii, in per cent."""
-    components = components_of(problem.X)[name]
+def _disorder(name: str, data: TrainTestData, _: int) -> Values:
+    """Return 100 (1 - |rank correlation|) of each component with the radii."""
+    components = leading_components(data.X)[name]
     return {
-        f"component {place}": 100.0 * (1.0 - abs(spearmanr(each, problem.y)[0]))
+        f"component {place}": 100.0 * (1.0 - abs(spearmanr(each, data.y)[0]))
         for place, each in enumerate(components.T, start=1)
     }
 

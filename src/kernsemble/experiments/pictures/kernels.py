@@ -7,14 +7,14 @@ import numpy as np
 
 from kernsemble._axes import NEGATIVE, NEUTRAL, POSITIVE, panels_of_figure
 from kernsemble.boosting import KernelBoost
-from kernsemble.experiments.cells import Record
-from kernsemble.experiments.curves import Curve, curve_of, curves_of, of_method
+from kernsemble.experiments.curves import MeanCurve, mean_curve, mean_curves, records_of_method
 from kernsemble.experiments.methods.column_selection import GENERATIONS, true_columns
-from kernsemble.experiments.methods.spheres import components_of
-from kernsemble.experiments.problems import draw
+from kernsemble.experiments.methods.spheres import leading_components
+from kernsemble.experiments.paper_data import draw
+from kernsemble.experiments.records import Record
 from kernsemble.selection import exhaustive_search
 
-TOY_SEED = 6  # a draw in which, as in the paper's, the least AIC is wrong
+TOY_SEED = 6  # seed of a draw in which, as in the paper's, the least AIC is wrong
 PERCEPTRONS = {
     "Perceptron": "dot product",
     "Perceptron, learned": "learned, printed weights",
@@ -31,11 +31,11 @@ RANKINGS = {
 
 def projections(_: Sequence[Record]) -> Any:
     """Draw two features and two learned ones of test rows, and inner products (Figure 3)."""
-    problem = draw("crammer synthetic", 0)
-    rows, others = (np.argsort(-y, kind="stable") for y in (problem.y, problem.y_test))
-    X, X_test = problem.X[rows], problem.X_test[others]
-    y_test = problem.y_test[others]
-    booster = KernelBoost(step="line-search").fit(X, problem.y[rows])
+    data = draw("crammer synthetic", 0)
+    rows, others = (np.argsort(-y, kind="stable") for y in (data.y, data.y_test))
+    X, X_test = data.X[rows], data.X_test[others]
+    y_test = data.y_test[others]
+    booster = KernelBoost(step="line-search").fit(X, data.y[rows])
     axes = np.linalg.svd(booster.transform(X), full_matrices=False)[2][:2]
     page, panels = panels_of_figure(1, 4, (13.0, 3.4))
     planes = (X_test[:, :2], booster.transform(X_test) @ axes.T)
@@ -57,7 +57,7 @@ def projections(_: Sequence[Record]) -> Any:
 
 
 def perceptrons(records: Sequence[Record]) -> Any:
-    """Draw mistakes in the first epoch, and test errors by epochs, clean and noisy (Figure 4)."""
+    """Draw mistakes in the first epoch, and test errors by epoch, clean and noisy (Figure 4)."""
     page, panels = panels_of_figure(1, 3, (13.0, 3.8))
     shown = (
         ("crammer synthetic", "online", "visit of the first epoch", "online error"),
@@ -65,18 +65,18 @@ def perceptrons(records: Sequence[Record]) -> Any:
         ("crammer synthetic, noisy", "error", "epoch", "noisy test rows"),
     )
     for panel, (data, name, label, title) in zip(panels[0], shown, strict=True):
-        for method, told in PERCEPTRONS.items():
-            found = of_method(records, method, data)
+        for method, label_of_method in PERCEPTRONS.items():
+            found = records_of_method(records, method, data)
             if found:
-                _with_bars(panel, curve_of(found, name), told)
+                _with_bars(panel, mean_curve(found, name), label_of_method)
         panel.set(xlabel=label, ylabel="error, %", title=title, ylim=(0.0, None))
-        _tell_curves(panel)
+        _add_legend(panel)
     return page
 
 
 def pairs_of_digits(records: Sequence[Record]) -> Any:
-    """Draw errors of kernels against each other, a point for a pair of digits (Figure 5)."""
-    methods = [name for name in ("digits", "digits, wide") if of_method(records, name)]
+    """Draw the errors of pairs of kernels, one point per pair of digits (Figure 5)."""
+    methods = [name for name in ("digits", "digits, wide") if records_of_method(records, name)]
     page, panels = panels_of_figure(max(1, len(methods)), 2, (9.0, 4.4 * max(1, len(methods))))
     labels = {
         "RBF": "RBF",
@@ -85,7 +85,7 @@ def pairs_of_digits(records: Sequence[Record]) -> Any:
     }
     about = {"digits": "σ = 1, printed weights", "digits, wide": "σ = 8, line search"}
     for line, method in zip(panels, methods, strict=False):
-        found = of_method(records, method)
+        found = records_of_method(records, method)
         for panel, (x, y) in zip(
             line, (("RBF", "learned"), ("learned", "transductive")), strict=True
         ):
@@ -104,17 +104,17 @@ def pairs_of_digits(records: Sequence[Record]) -> Any:
 
 def kernel_components(_: Sequence[Record]) -> Any:
     """Draw a round cloud and its leading components, coloured by the radius (Figure 2)."""
-    problem = draw("zhu spheres", 0)
-    components = components_of(problem.X)
+    data = draw("zhu spheres", 0)
+    components = leading_components(data.X)
     page, panels = panels_of_figure(1, 4, (14.0, 3.6))
     planes = {
-        "the points": problem.X,
+        "the points": data.X,
         "PCA": components["PCA"],
         "kernel matrix as it is": components["kernel matrix"][:, :2],
         "KernelPCA, centred": components["KernelPCA"][:, [2, 0]],
     }
     for panel, (title, plane) in zip(panels[0], planes.items(), strict=True):
-        dots = panel.scatter(*plane.T, c=problem.y, s=14, cmap="viridis")
+        dots = panel.scatter(*plane.T, c=data.y, s=14, cmap="viridis")
         is_centred = title.startswith("KernelPCA")
         first, second = ("third", "first") if is_centred else ("first", "second")
         kind = "feature" if title == "the points" else "component"
@@ -132,18 +132,18 @@ def settings(records: Sequence[Record]) -> Any:
         ("forests over m", "random forest", "number B of trees"),
     )
     for panel, (method, title, label) in zip(panels[0], shown, strict=True):
-        for name, curve in curves_of(of_method(records, method)).items():
+        for name, curve in mean_curves(records_of_method(records, method)).items():
             panel.semilogx(curve.x, curve.mean, "o-", markersize=3, label=name)
         panel.set(title=title, xlabel=label, ylabel="mistakes among 3,065 test rows")
         panel.set_ylim(0.0, 1300.0)
-        _tell_curves(panel)
+        _add_legend(panel)
     return page
 
 
 def all_subsets(_: Sequence[Record]) -> Any:
     """Draw the AIC of all 1024 subsets against their size (Figure 5)."""
-    problem = draw("zhu toy", TOY_SEED)
-    table, true = exhaustive_search(problem.X, problem.y), true_columns(problem)
+    data = draw("zhu toy", TOY_SEED)
+    table, true = exhaustive_search(data.X, data.y), true_columns(data)
     n_true, sizes = table.subsets[:, true].sum(axis=1), table.subsets.sum(axis=1)
     page, panels = panels_of_figure(1, 1, (7.5, 5.0))
     panel = panels[0, 0]
@@ -165,16 +165,16 @@ def all_subsets(_: Sequence[Record]) -> Any:
 
 
 def votes(records: Sequence[Record]) -> Any:
-    """Draw how often columns show up in B = 1, ..., 10 universes (Figure 6).
+    """Draw the share of B = 1, ..., 10 universes that select each column (Figure 6).
 
-    On the left one draw, which has a curve for each column; on the right the mean of all draws at
-    B = 10, with the votes that the paper tells of its own.
+    On the left one draw, with a curve for each column; on the right the mean of all draws at
+    B = 10, with the published votes.
     """
     page, panels = panels_of_figure(1, 2, (13.0, 4.2))
     left, right = panels[0]
     one = [record for record in records if record.cell.seed == TOY_SEED] or list(records[:1])
-    ends: dict[float, list[str]] = {}  # columns by their votes in the end
-    for name, curve in curves_of(one).items():
+    ends: dict[float, list[str]] = {}  # columns by their final share of votes
+    for name, curve in mean_curves(one).items():
         is_true = name in ("x2", "x5", "x8")
         colour, style = (POSITIVE, "o-") if is_true else (NEUTRAL, "o:")
         left.plot(curve.x, curve.mean / curve.x, style, markersize=3, color=colour)
@@ -187,15 +187,15 @@ def votes(records: Sequence[Record]) -> Any:
         title=f"one draw, {GENERATIONS} generations",
         ylim=(-0.03, 1.08),
     )
-    means = {name: curve.mean[-1] for name, curve in curves_of(records).items()}
+    means = {name: curve.mean[-1] for name, curve in mean_curves(records).items()}
     colours = [POSITIVE if name in ("x2", "x5", "x8") else NEUTRAL for name in means]
     right.bar(list(means), list(means.values()), color=colours, label=f"mean of {len(records)}")
     if means:
         places = list(means)
-        told = {"x2": 9, "x5": 9, "x8": 9, "x6": 4}
+        published = {"x2": 9, "x5": 9, "x8": 9, "x6": 4}
         right.plot(
-            [places.index(name) for name in told],
-            list(told.values()),
+            [places.index(name) for name in published],
+            list(published.values()),
             "k_",
             markersize=18,
             label="published, one draw: at least 9; 4",
@@ -206,7 +206,7 @@ def votes(records: Sequence[Record]) -> Any:
 
 
 def hits(records: Sequence[Record]) -> Any:
-    """Draw the share of rare test rows among the first, for each set (hit curves)."""
+    """Draw hit curves: the share of rare test rows found by row of the ranking, per data set."""
     sets = list(dict.fromkeys(record.cell.data for record in records))
     n_columns = min(3, max(1, len(sets)))
     n_rows = max(1, -(-len(sets) // n_columns))
@@ -214,27 +214,27 @@ def hits(records: Sequence[Record]) -> Any:
     for spare in panels.flat[max(1, len(sets)) :]:
         page.delaxes(spare)
     for panel, data in zip(panels.flat, sets, strict=False):
-        for method, told in RANKINGS.items():
-            found = of_method(records, method, data)
+        for method, label in RANKINGS.items():
+            found = records_of_method(records, method, data)
             if found:
-                curve = curve_of(found, "hits")
-                panel.plot(curve.x, curve.mean, label=told)
+                curve = mean_curve(found, "hits")
+                panel.plot(curve.x, curve.mean, label=label)
         panel.set(
             title=data,
             xlabel="rows looked at / rare rows",
             ylabel="rare rows found, %",
             ylim=(0.0, 100.0),
         )
-        _tell_curves(panel)
+        _add_legend(panel)
     return page
 
 
-def _tell_curves(panel: Any) -> None:
+def _add_legend(panel: Any) -> None:
     if panel.get_legend_handles_labels()[0]:
         panel.legend(fontsize=7)
 
 
-def _with_bars(panel: Any, curve: Curve, label: str) -> None:
+def _with_bars(panel: Any, curve: MeanCurve, label: str) -> None:
     panel.errorbar(curve.x, curve.mean, curve.bar, capsize=2, markersize=3, fmt="o-", label=label)
 
 

@@ -8,10 +8,10 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from kernsemble.datasets import make_twonorm
-from kernsemble.experiments.cells import Record
 from kernsemble.experiments.methods import ESTIMATORS
 from kernsemble.experiments.methods.nu_comparison import as_nu_comparison
-from kernsemble.experiments.problems import N_TRAIN, draw
+from kernsemble.experiments.paper_data import N_TRAIN, draw
+from kernsemble.experiments.records import Record
 from kernsemble.inspection import (
     DecisionBoundaryDisplay,
     NuComparisonDisplay,
@@ -19,15 +19,15 @@ from kernsemble.inspection import (
     TrainingCurvesDisplay,
 )
 
-WIDTH = 5.4  # inches, so that letters are ten pixels high where a figure is 390 wide
+WIDTH = 5.4  # inches; letters are then ten pixels high in a figure of 390 pixels
 STEPPED = {"cancer": "ida_breast_cancer", "waveform": "ida_waveform"}
 FULL_ADULT = "a9a"
 NAMES = {"a1a": "adult1, 1,605 rows", FULL_ADULT: "adult, 32,561 rows"}
-PUBLISHED_SECONDS = {"ν-SVM": 348.9, "ensemble": 3555.1}  # of full adult, at the best ν
+PUBLISHED_SECONDS = {"ν-SVM": 348.9, "ensemble": 3555.1}  # for full adult, at the best ν
 
 
 def draw_plane(model: Any, X: ArrayLike, y: ArrayLike, ax: Any) -> Any:
-    """Draw what a model decides on a plane, and the line that separates twonorm best."""
+    """Draw the decision boundary of a model on a plane, and the best line for twonorm."""
     display = DecisionBoundaryDisplay.from_estimator(model, X, y, grid_resolution=200, ax=ax)
     ax.axline((0.0, 0.0), slope=-1.0, color="black", linestyle=":")
     ax.get_legend().remove()
@@ -36,7 +36,7 @@ def draw_plane(model: Any, X: ArrayLike, y: ArrayLike, ax: Any) -> Any:
 
 
 def _planes(methods: Sequence[str], n_columns: int = 2) -> Any:
-    """Fit methods to a plane of twonorm, a panel each."""
+    """Fit each method to twonorm in the plane, and draw it in a panel."""
     X, y = make_twonorm(N_TRAIN, n_features=2, random_state=0)
     n_rows = -(-len(methods) // n_columns)
     figure, panels = _panels(n_rows, n_columns, height=2.9)
@@ -50,20 +50,20 @@ def _planes(methods: Sequence[str], n_columns: int = 2) -> Any:
 
 
 def boundaries_of_four(_: Sequence[Record]) -> Any:
-    """Figure 3 of Lin and Li: what infinite, finite and sparse votes of stumps decide."""
+    """Draw Figure 3 of Lin and Li: boundaries of infinite, finite and sparse votes of stumps."""
     return _planes(["SVM-Stump", "SVM-Mid", "AdaBoost-Stump", "LPBoost-Stump"])
 
 
 def boundaries_of_two(_: Sequence[Record]) -> Any:
-    """Figure 5.1 of the thesis: SVM-Stump beside AdaBoost-Stump, whose T it does not tell."""
+    """Draw Figure 5.1 of the thesis: SVM-Stump and AdaBoost-Stump, whose T is not given."""
     return _planes(["SVM-Stump", "AdaBoost-Stump T=100"])
 
 
 def training_curves(_: Sequence[Record]) -> Any:
-    """Figure 1 of Tsang and Kwok: the objective against steps, by adaptive and fixed rates."""
+    """Draw Figure 1 of Tsang and Kwok: the objective by step, for adaptive and fixed rates."""
     figure, panels = _panels(len(STEPPED), 1, height=3.0)
-    for panel, (name, data) in zip(panels, STEPPED.items(), strict=True):
-        X, y, *_ = draw(data, 0)
+    for panel, (name, data_name) in zip(panels, STEPPED.items(), strict=True):
+        X, y, *_ = draw(data_name, 0)
         display = TrainingCurvesDisplay(TrainingCurves.from_data(X, y)).plot(panel)
         panel.get_legend().remove()
         panel.set_title(name)
@@ -72,7 +72,7 @@ def training_curves(_: Sequence[Record]) -> Any:
 
 
 def nu_comparisons(records: Sequence[Record]) -> Any:
-    """Figure 2 of Tsang and Kwok: error and time against ν, a row of panels for each data set."""
+    """Draw Figure 2 of Tsang and Kwok: error and time against ν, in a row per data set."""
     figure, panels = _panels(max(1, len(records)), 2, height=2.8)
     labelled: dict[str, Any] = {}
     for record, pair in zip(records, np.reshape(panels, (-1, 2)), strict=False):
@@ -95,7 +95,7 @@ def _mark_published(ax: Any) -> None:
 
 
 def _panels(n_rows: int, n_columns: int, height: float) -> tuple[Any, list[Any]]:
-    """Return a figure that is no part of pyplot's state, and its axes."""
+    """Return a figure that pyplot does not manage, and its axes."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(WIDTH, height * n_rows), layout="constrained")

@@ -15,10 +15,8 @@ import numpy as np
 from scipy import sparse
 
 from kernsemble._typing import BoolArray, IntArray, Rows
-from kernsemble.kernels import Category, Kernel, MiddleStump, Stump, as_kernel
+from kernsemble.kernels import Kernel, as_kernel
 from kernsemble.kernels.columns import leaves
-
-SUPPORTING_KERNELS = (Stump, MiddleStump, Category)
 
 
 def has_missing(X: Rows) -> bool:
@@ -35,7 +33,7 @@ def supports_missing(kernel: str | Kernel) -> bool:
         parts = leaves(as_kernel(kernel))
     except (TypeError, ValueError):  # nothing that can be fitted
         return False
-    return all(isinstance(leaf.kernel, SUPPORTING_KERNELS) for leaf in parts)
+    return all(leaf.kernel.supports_missing for leaf in parts)
 
 
 def used_columns(kernels: Sequence[Kernel], n_columns: int) -> BoolArray:
@@ -73,7 +71,7 @@ def handle_missing(
 def _check_supported(kernel: Kernel, is_affected: BoolArray, names: tuple[str, ...] | None) -> None:
     for leaf in leaves(kernel):
         columns = leaf.columns(len(is_affected))
-        if not isinstance(leaf.kernel, SUPPORTING_KERNELS) and is_affected[columns].any():
+        if not leaf.kernel.supports_missing and is_affected[columns].any():
             raise ValueError(
                 f"column {column_name(columns[is_affected[columns]], names)} of X has missing "
                 f"values (NaN), and kernel = {leaf.kernel} has no hypothesis for them: fill them "

@@ -11,9 +11,8 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 
-from kernsemble._choice import Foreseen, comparable_means
+from kernsemble._model_selection import HeldOutClassifier, Split, comparable_means
 from kernsemble._progress import Task
-from kernsemble._splits import Split
 from kernsemble._typing import FloatArray, IntArray, Rows
 from kernsemble.solvers import Status
 from kernsemble.solvers.losses import LOSSES
@@ -23,7 +22,7 @@ from kernsemble.svm.multiclass import Reduction
 from kernsemble.svm.problem import Problem
 
 
-class HeldOutClasses(Foreseen):
+class HeldOutClasses(HeldOutClassifier):
     """The predictions of held-out rows by several machines, as scorers need them."""
 
     def __init__(self, classes: Any, reduction: Reduction, values: FloatArray) -> None:

@@ -12,9 +12,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from kernsemble._choice import comparable_means
+from kernsemble._model_selection import Split, comparable_means
 from kernsemble._progress import Task
-from kernsemble._splits import Split
 from kernsemble._typing import FloatArray, IntArray, Rows
 from kernsemble.kernels import Exponential, Laplacian, Perceptron, Stump
 from kernsemble.preprocessing import FeatureScaling, ScalingKind

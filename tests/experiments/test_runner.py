@@ -1,4 +1,4 @@
-"""Cells are computed once, kept on disk and found again, whatever ends a run."""
+"""Runner and store: cells are computed once and survive any end of a run."""
 
 import json
 import os
@@ -10,7 +10,15 @@ import time
 import numpy as np
 import pytest
 
-from kernsemble.experiments import Cell, Comparison, Mean, Record, Store, Verdict, run_cells
+from kernsemble.experiments import (
+    Cell,
+    Mean,
+    PublishedComparison,
+    Record,
+    Store,
+    Verdict,
+    run_cells,
+)
 
 CELLS = [Cell(data, method, seed) for data in "ab" for method in "xy" for seed in range(4)]
 
@@ -34,7 +42,7 @@ def test_records_are_kept_and_read_again(tmp_path):
     assert records[0].values == compute(CELLS[0])
 
 
-def test_nothing_is_computed_twice_but_failures(tmp_path):
+def test_only_failures_are_computed_twice(tmp_path):
     store, seen = Store(tmp_path / "records.jsonl"), []
     run_cells(CELLS[:5], compute, store)
     run_cells([*CELLS, *CELLS], compute, store, on_record=lambda record: seen.append(record.cell))
@@ -50,7 +58,7 @@ def test_any_number_of_workers_gives_the_same_table(tmp_path):
 
 
 @pytest.mark.parametrize("torn", [b'{"data": "a", "met', b"\x00\x00", b'{"data": "a"}'])
-def test_a_torn_last_line_is_cut_off(tmp_path, torn):
+def test_an_incomplete_last_line_is_cut_off(tmp_path, torn):
     store = Store(tmp_path / "records.jsonl")
     whole = run_cells(CELLS[:3], compute, store)
     with store.path.open("ab") as file:
@@ -62,10 +70,10 @@ def test_a_torn_last_line_is_cut_off(tmp_path, torn):
     assert len(store.path.read_text().splitlines()) == 4
 
 
-def test_a_line_that_is_no_record_is_told(tmp_path):
+def test_a_line_that_is_not_a_record_is_an_error(tmp_path):
     path = tmp_path / "records.jsonl"
     path.write_text(json.dumps(Record(CELLS[0]).as_dict()) + '\n{"data": 1}\n')
-    with pytest.raises(ValueError, match="line 2 is no record"):
+    with pytest.raises(ValueError, match="line 2 is not a record"):
         Store(path)
 
 
@@ -89,7 +97,7 @@ run_cells([Cell("a", "x", seed) for seed in range(60)], compute, Store(sys.argv[
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
-def test_a_run_killed_twice_goes_on_where_it_was(tmp_path):
+def test_a_run_killed_twice_continues(tmp_path):
     path = tmp_path / "records.jsonl"
     counts = []
     for _ in range(2):
@@ -147,9 +155,9 @@ def test_a_cell_that_kills_its_workers_is_a_failure(tmp_path):
     assert [record.failure for record in records[:2]] == [None, None]
 
 
-def test_means_know_their_error():
-    assert Mean.of([1.0, 2.0, 3.0]) == pytest.approx((2.0, 1.0 / np.sqrt(3.0), 3))
-    assert Mean.of([4.0]) == (4.0, None, 1)
+def test_means_have_standard_errors():
+    assert Mean.from_runs([1.0, 2.0, 3.0]) == pytest.approx((2.0, 1.0 / np.sqrt(3.0), 3))
+    assert Mean.from_runs([4.0]) == (4.0, None, 1)
     assert str(Mean(2.345, 0.1, 4)) == "2.35 ± 0.10"
     assert str(Mean(0.0123, 0.00031, 4)) == "0.0123 ± 0.0003"
 
@@ -170,4 +178,4 @@ def test_means_know_their_error():
     ],
 )
 def test_verdicts_are_of_three_combined_standard_errors_or_half_a_point(ours, published, verdict):
-    assert Comparison(ours, published).verdict is verdict
+    assert PublishedComparison(ours, published).verdict is verdict

@@ -1,26 +1,26 @@
-"""Tables of a paper: where their numbers come from, ours beside the published ones."""
+"""Tables and figures of a paper, and known differences from its numbers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Self
 
-from kernsemble.experiments.verdicts import Comparison, Mean
+from kernsemble.experiments.verdicts import Mean, PublishedComparison
 
 
-class Source(NamedTuple):
-    """Where the numbers of a column come from: what a method tells."""
+class ColumnSource(NamedTuple):
+    """The source of the numbers of a column: a method, and one of the quantities it returns."""
 
     method: str
     quantity: str
 
     @classmethod
-    def of(cls, text: str) -> Self:
-        """Return the source that a configuration names, "method" or "method: quantity"."""
+    def parse(cls, text: str) -> Self:
+        """Read a source of a configuration, "method" or "method: quantity"."""
         method, _, quantity = text.partition(":")
         return cls(method.strip(), quantity.strip() or "error")
 
 
-class Entry(NamedTuple):
+class TableEntry(NamedTuple):
     """A number of a table: ours, None if it has not been computed, and the published one."""
 
     row: str
@@ -30,48 +30,50 @@ class Entry(NamedTuple):
     n_failures: int
 
     @property
-    def comparison(self) -> Comparison | None:
-        """Both numbers, where both are known."""
+    def comparison(self) -> PublishedComparison | None:
+        """Comparison of both numbers, None if one is missing."""
         if self.ours is None or self.published is None:
             return None
-        return Comparison(self.ours, self.published)
+        return PublishedComparison(self.ours, self.published)
 
 
 @dataclass(frozen=True)
-class Table:
+class PaperTable:
     """A table of a paper: rows are data sets, columns are sources of numbers.
 
     Attributes
     ----------
     name, caption : str
-        What it is called, and what it tells.
+        Its name and caption.
     rows : tuple of str
-        Data sets, as the paper calls them.
-    columns : dict of str to Source
-        Where the numbers of each column come from.
+        Data sets, by the paper's names.
+    columns : dict of str to ColumnSource
+        Source of the numbers of each column.
     published : dict of str to dict of str to Mean
-        The paper's numbers, by row and column, as far as it has them.
+        Published numbers, by row and column.
     is_judged : bool
-        Whether less is better, so that numbers have verdicts.
+        Whether smaller numbers are better, so that there are verdicts.
     is_ours : bool
-        Whether it is no table of the paper, but compares other methods with its numbers, to test
-        an explanation.
+        Whether the table is not the paper's, but compares other methods with its numbers, to test
+        a known difference.
     data : dict of str to str
-        What `problems.draw` calls its data sets, where that differs from the paper's other tables.
+        Names for `paper_data.draw` that differ from those of the paper's other tables, by row.
     """
 
     name: str
     caption: str
     rows: tuple[str, ...]
-    columns: dict[str, Source]
+    columns: dict[str, ColumnSource]
     published: dict[str, dict[str, Mean]]
     is_judged: bool
     is_ours: bool = False
     data: dict[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, name: str, settings: dict[str, Any], published: dict[str, Any], runs: int) -> Self:
-        """Return the table of a configuration, beside numbers that are means of so many runs."""
+    def from_settings(
+        cls, name: str, settings: dict[str, Any], published: dict[str, Any], runs: int
+    ) -> Self:
+        """Read a table of a configuration; published numbers are means of `runs` runs."""
         single = settings.get("one_run", ())
         numbers = {
             row: {
@@ -81,11 +83,12 @@ class Table:
             }
             for row, cells in published.get("rows", {}).items()
         }
+        columns = settings["columns"].items()
         return cls(
             name=name,
             caption=settings["caption"],
             rows=tuple(settings.get("rows", numbers)),
-            columns={column: Source.of(text) for column, text in settings["columns"].items()},
+            columns={column: ColumnSource.parse(text) for column, text in columns},
             published=numbers,
             is_judged=settings.get("is_judged", True),
             is_ours="published" in settings,
@@ -94,19 +97,19 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Figure:
-    """A figure of a paper: a picture of what some methods tell of some data sets.
+class PaperFigure:
+    """A figure of a paper, drawn from the records of some methods on some data sets.
 
     Attributes
     ----------
     name, caption : str
-        What it is called, and what it shows.
+        Its name and caption.
     picture : str
-        Which of `kernsemble.experiments.pictures` draws it.
+        Name of the function in `kernsemble.experiments.pictures` that draws it.
     rows, methods : tuple of str
-        Data sets and methods whose records it is drawn from; none if it computes what it shows.
+        Data sets and methods of its records; none if the function computes what it shows.
     runs : int or None
-        How many draws, None for as many as the profile has.
+        Number of draws, None for those of the profile.
     """
 
     name: str
@@ -117,8 +120,8 @@ class Figure:
     runs: int | None = None
 
     @classmethod
-    def of(cls, name: str, settings: dict[str, Any]) -> Self:
-        """Return the figure of a configuration."""
+    def from_settings(cls, name: str, settings: dict[str, Any]) -> Self:
+        """Read a figure of a configuration."""
         lists = {key: tuple(settings.get(key, ())) for key in ("rows", "methods")}
         return cls(
             name, settings["caption"], settings["picture"], **lists, runs=settings.get("runs")
@@ -126,8 +129,8 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class Explanation:
-    """Why some numbers of a table are not the published ones, and what tests it.
+class KnownDifference:
+    """A known reason why some numbers of a table differ from the published ones.
 
     Attributes
     ----------
@@ -136,10 +139,10 @@ class Explanation:
     table : str
         The table.
     columns, rows : tuple of str
-        Its numbers that are explained.
+        Columns and rows of the numbers that differ.
     tested_by : str or None
-        A table with the same rows and columns in which, if the reason is right, the numbers
-        agree; None if the test is told in the text.
+        A table with the same rows and columns in which the numbers agree if the reason is right;
+        None if the text describes the test.
     """
 
     text: str
@@ -149,8 +152,8 @@ class Explanation:
     tested_by: str | None = None
 
     @classmethod
-    def of(cls, settings: dict[str, Any], rows: Sequence[str]) -> Self:
-        """Return the explanation of a configuration; without rows it is of all of the table's."""
+    def from_settings(cls, settings: dict[str, Any], rows: Sequence[str]) -> Self:
+        """Read an explanation of a configuration; `rows` are those of its table, the default."""
         return cls(
             settings["text"],
             settings["table"],
@@ -159,6 +162,6 @@ class Explanation:
             settings.get("tested_by"),
         )
 
-    def explains(self, table: str, row: str, column: str) -> bool:
-        """Whether it is about a number."""
+    def concerns(self, table: str, row: str, column: str) -> bool:
+        """Whether it is about a number of a table."""
         return table == self.table and row in self.rows and column in self.columns

@@ -1,4 +1,4 @@
-"""What a source delivers: values without names."""
+"""Data as read from a source, before names are added."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -15,12 +15,12 @@ from kernsemble.exceptions import DatasetMismatchError
 
 
 class SourceAbsentError(Exception):
-    """One source does not have a data set; the message says how it could."""
+    """A source does not have a data set; the message is the remedy."""
 
 
 @dataclass(frozen=True, eq=False)
-class Sample:
-    """Examples, labels and given splits, and where they were found."""
+class SourceData:
+    """Examples, labels and given splits, and their source."""
 
     X: FloatArray | Any
     y: IntArray
@@ -29,7 +29,7 @@ class Sample:
     groups: IntArray | None = None
 
     @classmethod
-    def of_parts(cls, parts: Sequence[tuple[Any, Any]], source: str) -> Self:
+    def from_parts(cls, parts: Sequence[tuple[Any, Any]], source: str) -> Self:
         """Stack the parts; a training part and a test part also form a split."""
         stack = sparse.vstack if sparse.issparse(parts[0][0]) else np.vstack
         X = stack([X for X, _ in parts]).astype(np.float64)
@@ -38,11 +38,11 @@ class Sample:
         splits = (Split(rows[:n_train], rows[n_train:]),) if len(parts) == 2 else ()
         return cls(X, y, source, splits)
 
-    def recognised_as(self, entry: DatasetEntry) -> Self:
-        """Return this sample in the catalogue's form, or raise if it is another one.
+    def checked_against(self, entry: DatasetEntry) -> Self:
+        """Return the data in the catalogue's form; raise an error if they are different.
 
-        The rows of a set without given splits may come in another order than in the data
-        folder; the source then says so.
+        The rows of a data set without given splits may be in another order than in the data
+        folder, which is noted in the source.
         """
         X = self.X.astype(entry.precision).astype(np.float64)
         found = replace(self, X=sparse.csr_array(X) if entry.sparse else X)
@@ -58,5 +58,5 @@ class Sample:
             f"found {X.shape[0]} x {X.shape[1]} with class counts "
             f"{dict(zip(labels.tolist(), counts.tolist(), strict=True))} and fingerprint "
             f"{fingerprint(found.X, found.y)[:12]}; put the file {entry.file_name} into the "
-            "folder that KERNSEMBLE_DATA names: it is tried first"
+            "folder given by KERNSEMBLE_DATA, which is tried first"
         )

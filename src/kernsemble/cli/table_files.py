@@ -1,8 +1,8 @@
-"""Tables in files: CSV, plain or packed by gzip, and Parquet, read by polars.
+"""Table files: CSV, plain or compressed by gzip, and Parquet, read with polars.
 
-A column is of numbers (truth values among them) or of categories; anything else is refused. Later
-files are read by what the columns were in training: a column of numbers stays one, whatever its
-first rows look like.
+A column holds numbers (or truth values) or categories; other types are errors. Files for
+prediction are read with the column kinds of the training data: a column of numbers stays one,
+whatever its first rows look like.
 """
 
 import csv
@@ -21,58 +21,59 @@ if TYPE_CHECKING:
     import polars as pl
 
 __all__ = [
+    "CHUNK_ROWS",
     "MISSING",
-    "Kind",
+    "ColumnKind",
     "TableFile",
-    "as_features",
-    "as_kinds",
+    "as_training_kinds",
+    "cast_columns",
+    "check_finite",
+    "column_kinds",
     "import_polars",
-    "kinds_of",
-    "refuse_infinite",
 ]
 
-Kind: TypeAlias = Literal["number", "category"]
+ColumnKind: TypeAlias = Literal["number", "category"]
 
-MISSING = ("", "NA", "N/A", "#N/A", "NaN", "nan", "null", "NULL")  # how nothing is written
+MISSING = ("", "NA", "N/A", "#N/A", "NaN", "nan", "null", "NULL")  # markers of missing values
 SEPARATORS = (",", ";", "\t", "|")
 TEXT_ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
-ROWS_A_CHUNK = 100_000
-TRUTH = {"true": 1.0, "false": 0.0}
+CHUNK_ROWS = 100_000
+TRUTH_VALUES = {"true": 1.0, "false": 0.0}
 
 
 @dataclass(frozen=True)
 class TableFile:
-    """A table in a file, whose header was looked at."""
+    """A table in a file, whose header has been checked."""
 
     path: Path
     missing: tuple[str, ...] = MISSING
 
     def __post_init__(self) -> None:
         if not self.path.exists():
-            raise CommandError(f"{self.path}: there is no such file; check the name and the folder")
+            raise CommandError(f"{self.path}: no such file; check the name and the folder")
         if not self.path.is_file():
             raise CommandError(f"{self.path} is not a file: give a CSV or Parquet file")
         if not (self.is_text or self.path.name.lower().endswith(".parquet")):
             raise CommandError(
-                f"{self.path}: the name must end in .csv, .csv.gz, .tsv or .parquet, which says "
-                "how to read it"
+                f"{self.path}: the file format is taken from the name, which must end in .csv, "
+                ".csv.gz, .tsv or .parquet: rename the file"
             )
         if self.path.stat().st_size == 0:
             raise CommandError(f"{self.path} is empty: give a file with a header and rows")
-        twice = [name for name, n in Counter(self.columns).items() if n > 1]
-        if twice:
+        duplicates = [name for name, n in Counter(self.columns).items() if n > 1]
+        if duplicates:
             raise CommandError(
-                f"{self.path} has several columns named {twice[0]!r}: rename all but one"
+                f"{self.path} has several columns named {duplicates[0]!r}: rename all but one"
             )
 
     @property
     def is_text(self) -> bool:
-        """Whether it is CSV."""
+        """Whether the file is CSV."""
         return self.path.name.lower().endswith(TEXT_ENDINGS)
 
     @cached_property
     def columns(self) -> list[str]:
-        """The names of the columns, in order."""
+        """Column names, in order."""
         if self.is_text:
             return self._header[0]
         with _polars_errors(self.path):
@@ -80,9 +81,9 @@ class TableFile:
 
     @cached_property
     def _header(self) -> tuple[list[str], str]:
-        """The names in the first line, and what separates them."""
-        is_packed = self.path.name.lower().endswith(".gz")
-        opened = gzip.open if is_packed else open
+        """Names in the first line, and their separator."""
+        is_compressed = self.path.name.lower().endswith(".gz")
+        opened = gzip.open if is_compressed else open
         try:
             with opened(self.path, "rt", encoding="utf-8-sig", newline="") as file:
                 first = file.readline()
@@ -95,10 +96,10 @@ class TableFile:
             raise CommandError(f"{self.path} cannot be read ({one_line(error)})") from error
         except csv.Error as error:
             raise CommandError(
-                f"{self.path} is not a CSV file ({error}): give one whose first line names columns"
+                f"{self.path} is not a CSV file ({error}): its first line must name the columns"
             ) from error
         if "\0" in first:
-            raise CommandError(f"{self.path} is not text: give a CSV file, or a .parquet by name")
+            raise CommandError(f"{self.path} is not text: give a CSV or .parquet file")
         if not any(name.strip() for name in names):
             raise CommandError(f"{self.path}: the first line is empty; it must name the columns")
         return names, separator
@@ -116,7 +117,7 @@ class TableFile:
         )
 
     def read(self) -> "pl.DataFrame":
-        """Return the whole table, the types of columns inferred from all rows."""
+        """Return the whole table, with column types inferred from all rows."""
         with _polars_errors(self.path):
             frame = self._scan(infer_schema_length=None, try_parse_dates=True).collect()
         if frame.height == 0:
@@ -124,20 +125,22 @@ class TableFile:
         return frame
 
     def n_rows(self) -> int:
-        """Return how many rows there are."""
+        """Return the number of rows."""
         pl = import_polars()
         with _polars_errors(self.path):
             return int(self._scan(infer_schema=False).select(pl.len()).collect().item())
 
-    def chunks(self, columns: Sequence[str]) -> Iterator["pl.DataFrame"]:
-        """Yield some columns in order, some rows at a time; as text if the file is."""
+    def chunks(
+        self, columns: Sequence[str], chunk_rows: int = CHUNK_ROWS
+    ) -> Iterator["pl.DataFrame"]:
+        """Yield the given columns in chunks of rows; those of a CSV file as text."""
         with _polars_errors(self.path):
             scan = self._scan(infer_schema=False).select(columns)
-            yield from scan.collect_batches(chunk_size=ROWS_A_CHUNK, maintain_order=True)
+            yield from scan.collect_batches(chunk_size=chunk_rows, maintain_order=True)
 
 
-class _polars_errors:  # noqa: N801 (reads as what it does)
-    """Tells what polars says of a file in one line."""
+class _polars_errors:  # noqa: N801 (used as a context manager)
+    """Turn polars' errors about a file into errors of one line."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -151,33 +154,34 @@ class _polars_errors:  # noqa: N801 (reads as what it does)
             raise _not_utf8(self.path) from error
         if isinstance(error, (pl.exceptions.PolarsError, OSError)):
             first = str(error).strip().splitlines()[0] if str(error).strip() else "unreadable"
-            what = "CSV" if self.path.name.lower().endswith(TEXT_ENDINGS) else "Parquet"
+            form = "CSV" if self.path.name.lower().endswith(TEXT_ENDINGS) else "Parquet"
             raise CommandError(
-                f"{self.path} cannot be read as {what} ({one_line(first)}): mend or export it again"
+                f"{self.path} cannot be read as {form} ({one_line(first)}): correct it, or export "
+                "it again"
             ) from error
 
 
 def _not_utf8(path: Path) -> CommandError:
     return CommandError(
-        f"{path} is not in UTF-8: convert it, for example iconv -f latin1 -t utf-8 {path}"
+        f"{path} is not encoded in UTF-8: convert it, for example iconv -f latin1 -t utf-8 {path}"
     )
 
 
 def import_polars() -> Any:
-    """Return polars, or say how to get it."""
+    """Return polars; raise an error with the install command if it is missing."""
     try:
         import polars
     except ModuleNotFoundError as error:
         raise CommandError(
-            "tables are read by polars, which is not installed: pip install 'kernsemble[cli]'"
+            "reading tables needs polars, which is not installed: pip install 'kernsemble[cli]'"
         ) from error
     return polars
 
 
-def kinds_of(frame: "pl.DataFrame", path: Path) -> dict[str, Kind]:
-    """Return what each column holds, and refuse what is neither numbers nor categories."""
+def column_kinds(frame: "pl.DataFrame", path: Path) -> dict[str, ColumnKind]:
+    """Return the kind of each column; raise an error if it is neither numbers nor categories."""
     pl = import_polars()
-    kinds: dict[str, Kind] = {}
+    kinds: dict[str, ColumnKind] = {}
     for name, dtype in frame.schema.items():
         if dtype.is_numeric() or dtype == pl.Boolean:
             kinds[name] = "number"
@@ -186,26 +190,26 @@ def kinds_of(frame: "pl.DataFrame", path: Path) -> dict[str, Kind]:
         else:
             what = "dates or times" if dtype.is_temporal() else f"values of the type {dtype}"
             raise CommandError(
-                f"{path}: column {name!r} holds {what}: turn them into numbers, such as days, or "
-                f"leave the column out by --drop {name!r}"
+                f"{path}: column {name!r} holds {what}: convert them to numbers, such as days, or "
+                f"ignore the column with --drop {name!r}"
             )
     return kinds
 
 
-def as_kinds(frame: "pl.DataFrame", kinds: dict[str, Kind]) -> "pl.DataFrame":
-    """Return the columns as numbers and text, from a table whose types were inferred."""
+def cast_columns(frame: "pl.DataFrame", kinds: dict[str, ColumnKind]) -> "pl.DataFrame":
+    """Return the columns of a table with inferred types as float64 and text."""
     pl = import_polars()
     types = {"number": pl.Float64, "category": pl.String}
     return frame.select(pl.col(name).cast(types[kind]) for name, kind in kinds.items())
 
 
-def as_features(
-    frame: "pl.DataFrame", kinds: dict[str, Kind], path: Path, first_row: int
+def as_training_kinds(
+    frame: "pl.DataFrame", kinds: dict[str, ColumnKind], path: Path, first_row: int
 ) -> "pl.DataFrame":
-    """Return the columns as they were in training, from text or from any types.
+    """Convert columns of text or any other type to their kinds in the training data.
 
-    Entries of a column of numbers that are none are refused; rows are counted from 1, the first
-    of this part being `first_row`.
+    An entry that is not a number in a column of numbers is an error. Messages count rows from 1;
+    `first_row` is the number of the first row of the frame.
     """
     pl = import_polars()
     columns = []
@@ -217,32 +221,33 @@ def as_features(
         if column.dtype == pl.String:
             text = column.str.strip_chars()
             column = text.cast(pl.Float64, strict=False)
-            lost = column.is_null() & text.is_not_null()
-            if lost.any():
+            is_lost = column.is_null() & text.is_not_null()
+            if is_lost.any():
                 truth = text.str.to_lowercase().replace_strict(
-                    TRUTH, default=None, return_dtype=pl.Float64
+                    TRUTH_VALUES, default=None, return_dtype=pl.Float64
                 )
                 column = column.fill_null(truth)
-                lost &= column.is_null()
-            if lost.any():
-                place = int(lost.arg_max())  # type: ignore[arg-type]
+                is_lost &= column.is_null()
+            if is_lost.any():
+                place = int(is_lost.arg_max())  # type: ignore[arg-type]
                 raise CommandError(
-                    f"{path}: column {name!r} held numbers in training, and {text[place]!r} in row "
-                    f"{first_row + place} is none: mend it, or leave it empty if it is missing"
+                    f"{path}: column {name!r} holds numbers in the training data, but "
+                    f"{text[place]!r} in row {first_row + place}: correct the entry, or leave it "
+                    "empty if it is missing"
                 )
         elif not (column.dtype.is_numeric() or column.dtype in (pl.Boolean, pl.Null)):
             raise CommandError(
-                f"{path}: column {name!r} held numbers in training, and holds {column.dtype} now: "
-                "turn it into numbers"
+                f"{path}: column {name!r} holds numbers in the training data, but {column.dtype} "
+                "here: convert it to numbers"
             )
         columns.append(column.cast(pl.Float64))
-    found = pl.DataFrame(columns)
-    refuse_infinite(found, path, first_row)
-    return found
+    converted = pl.DataFrame(columns)
+    check_finite(converted, path, first_row)
+    return converted
 
 
-def refuse_infinite(frame: "pl.DataFrame", path: Path, first_row: int = 1) -> None:
-    """Refuse numbers that are not finite; missing ones may be NaN."""
+def check_finite(frame: "pl.DataFrame", path: Path, first_row: int = 1) -> None:
+    """Raise an error if a number is infinite; missing ones may be NaN."""
     for column in frame:
         if column.dtype.is_float() and column.is_infinite().any():
             place = int(column.is_infinite().fill_null(False).arg_max())  # type: ignore[arg-type]
