@@ -1,4 +1,4 @@
-"""The dense dual simplex method against HiGHS, as SciPy calls it, on votes at random."""
+"""The dense dual simplex method against HiGHS (through SciPy) on random votes."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ def votes(n_hypotheses, n_rows, seed=0, share_right=0.6):
 
 
 def degenerate_votes(n_hypotheses, n_rows, seed=0):
-    """Hypotheses that differ in few rows, on rows of which several are alike."""
+    """Hypotheses that differ in few rows, on rows of which several are equal."""
     rng = np.random.default_rng(seed)
     few = votes(n_hypotheses, n_rows // 4, seed)
     few[1::2] = few[:-1:2] * np.where(rng.random(few[1::2].shape) < 0.05, -1, 1)

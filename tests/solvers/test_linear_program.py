@@ -1,4 +1,4 @@
-"""Column generation against SciPy's solution over every hypothesis written down."""
+"""Column generation against SciPy's solution over all enumerated hypotheses."""
 
 from itertools import permutations
 
@@ -26,7 +26,7 @@ def stump_votes(X, n_classes):
 
 
 class Everything:
-    """All hypotheses on some data, as columns, and the base learner that looks at them all."""
+    """All hypotheses on some data, as columns, and an exhaustive base learner."""
 
     def __init__(self, X, y, n_classes=2, n_offered=1):
         pairs = [(i, k) for i in range(len(y)) for k in range(n_classes) if k != y[i]]
@@ -285,7 +285,7 @@ def test_start_columns_need_not_be_found():
     assert warm.objective == pytest.approx(cold.objective)
 
 
-def test_an_interrupt_leaves_what_was_reached():
+def test_an_interrupt_returns_the_current_solution():
     seen = []
 
     def stop_at_seven(n_columns, violation):
