@@ -1,4 +1,4 @@
-"""Tables of kernels that tests run over (add a row to test a new kernel everywhere), and helpers."""
+"""Tables of kernels that tests run over (add a row to test a new kernel), and helpers."""
 
 from collections import Counter
 from importlib import import_module
