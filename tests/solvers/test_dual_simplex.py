@@ -7,7 +7,7 @@ from scipy.optimize import linprog
 
 from kernsemble.solvers import linear_program
 from kernsemble.solvers.dual_simplex import DualSimplex, program, steps
-from kernsemble.solvers.linear_program import Master, ProgramForm, _DenseProgram, _HighsProgram
+from kernsemble.solvers.linear_program import Form, Master, _DenseProgram, _HighsProgram
 
 PENALTIES = [2.0**-17, 0.01, 0.1, 1.0, 8.0, 1e4]
 
@@ -118,7 +118,7 @@ def test_both_programs_agree_while_hypotheses_and_limits_come(draw, maximises_ma
 def test_a_hard_margin_has_no_limit_that_binds():
     A = votes(15, 12, seed=5, share_right=0.8)
     A[:, 3] = -1  # all of U is there
-    for form in ProgramForm:
+    for form in Form:
         master = Master(np.full(12, np.inf), form=form)
         for column in A:
             master.add(column)

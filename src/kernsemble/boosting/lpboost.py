@@ -24,7 +24,7 @@ from kernsemble.boosting.voting import VotingEnsemble
 from kernsemble.learners.search import search_for
 from kernsemble.learners.voters import Voters, add_vote
 from kernsemble.solvers.column_generation import Ending, Generated, Price, generate_columns
-from kernsemble.solvers.linear_program import ProgramForm
+from kernsemble.solvers.linear_program import Form
 
 Pricing: TypeAlias = Literal["several", "one"]
 
@@ -159,18 +159,18 @@ class LPBoostClassifier(VotingEnsemble):
     def _price(self, program: Program) -> Price:
         return program.price if self.pricing == "one" else program.price_several
 
-    def _strength(self, n_cases: float) -> tuple[ProgramForm, float]:
+    def _strength(self, n_cases: float) -> tuple[Form, float]:
         """Return which problem is asked for, and its C or nu."""
         if self.nu is not None:
             check_nu("nu", self.nu)
-            return ProgramForm.MARGIN, float(self.nu)
+            return Form.MARGIN, float(self.nu)
         asked: Any = self.C
         if isinstance(asked, str) and asked == "scale":
-            return ProgramForm.SOFT, SCALE / n_cases
+            return Form.SOFT, SCALE / n_cases
         check_penalty("C", asked, "scale")
-        return ProgramForm.SOFT, float(asked)
+        return Form.SOFT, float(asked)
 
-    def _solve(self, program: Program, form: ProgramForm, strength: float, task: Task) -> None:
+    def _solve(self, program: Program, form: Form, strength: float, task: Task) -> None:
         """Find the optimum and keep it; an interrupt keeps what was reached."""
         before = self._last_voters()
         known = [] if before is None else program.known(before)

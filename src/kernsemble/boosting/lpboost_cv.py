@@ -16,7 +16,7 @@ from kernsemble.boosting.program import Program
 from kernsemble.boosting.selection import Selection
 from kernsemble.learners.search import search_for
 from kernsemble.solvers.column_generation import Ending, generate_path
-from kernsemble.solvers.linear_program import ProgramForm
+from kernsemble.solvers.linear_program import Form
 
 
 class LPBoostClassifierCV(Selection, LPBoostClassifier):
@@ -131,23 +131,23 @@ class LPBoostClassifierCV(Selection, LPBoostClassifier):
 
         with Task.of_fit(self, 2, X, y, sample_weight) as task:
             best = self._choose(name, grid, (rows, codes, counts), path, rng, task)
-            self.C_ = best if form is ProgramForm.SOFT else None
-            self.nu_ = best if form is ProgramForm.MARGIN else None
+            self.C_ = best if form is Form.SOFT else None
+            self.nu_ = best if form is Form.MARGIN else None
             program = Program(cases, weight, search_for(self._learner, cases, rng))
             with task.part("refit", 1, self.max_columns + 1) as part:
                 self._solve(program, form, best, part)
         return self
 
-    def _grid(self) -> tuple[str, ProgramForm, list[float]]:
+    def _grid(self) -> tuple[str, Form, list[float]]:
         if self.nus is None:
             Cs = PAPERS_PENALTIES if self.Cs is None else self.Cs
-            return "C", ProgramForm.SOFT, as_grid("Cs", Cs, check_penalty)
+            return "C", Form.SOFT, as_grid("Cs", Cs, check_penalty)
         if self.Cs is not None:
             raise ValueError(f"Cs = {self.Cs!r} and nus = {self.nus!r}: give one of the two")
-        return "nu", ProgramForm.MARGIN, as_grid("nus", self.nus, check_nu)[::-1]
+        return "nu", Form.MARGIN, as_grid("nus", self.nus, check_nu)[::-1]
 
     def _path(
-        self, program: Program, form: ProgramForm, grid: list[float], X: FloatArray
+        self, program: Program, form: Form, grid: list[float], X: FloatArray
     ) -> Iterator[FloatArray]:
         """Yield the votes at other rows for one strength after another."""
         found = generate_path(

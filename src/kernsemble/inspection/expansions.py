@@ -24,8 +24,8 @@ from kernsemble.kernels import (
     MiddleStump,
     Stump,
 )
-from kernsemble.kernels.algebra import terms
-from kernsemble.kernels.columns import leaves, unwrapped
+from kernsemble.kernels.algebra import OnColumns, Scaled, terms
+from kernsemble.kernels.columns import leaves
 from kernsemble.kernels.slice_parts import Categories, Coordinates
 from kernsemble.kernels.slices import NoSlicesError, Slices, slices_of
 from kernsemble.preprocessing.scaling import FeatureScaling
@@ -86,11 +86,20 @@ def pieces_of_expansion(kernel: Kernel, intercept: float, expansion: Expansion) 
                 float(piece.density.weight.sum()) for piece in pieces if piece.density is not None
             )
             additive += pieces
-        elif isinstance(simple, Linear):
+        elif type(simple) is Linear:
             additive += _of_line(factor, columns, expansion)
         else:
             interactions.append(_interaction(term, expansion))
     return Pieces(intercept, additive, interactions, constant_norm)
+
+
+def unwrapped(kernel: Kernel) -> tuple[float, Kernel]:
+    """Return the factor of a kernel, and the kernel without it and without its columns."""
+    factor = 1.0
+    while isinstance(kernel, (Scaled, OnColumns)):
+        factor *= kernel.factor if isinstance(kernel, Scaled) else 1.0
+        kernel = kernel.kernel
+    return factor, kernel
 
 
 def columns_seen(kernel: Kernel) -> IntArray:

@@ -10,11 +10,10 @@ from kernsemble._typing import FloatArray, IntArray
 from kernsemble._value import Value
 from kernsemble.hypotheses import PerceptronSet
 from kernsemble.hypotheses.perceptrons import mean_absolute_cosine
-from kernsemble.inspection.expansions import Expansion, columns_seen
+from kernsemble.inspection.expansions import Expansion, columns_seen, unwrapped
 from kernsemble.inspection.tables import direction_tables
 from kernsemble.kernels import Kernel, Perceptron
 from kernsemble.kernels.algebra import terms
-from kernsemble.kernels.columns import unwrapped
 from kernsemble.kernels.ensemble import Simplified
 from kernsemble.kernels.slice_parts import seen_columns
 from kernsemble.svm.blocks import FittedTables
