@@ -98,11 +98,7 @@ class Master:
     """
 
     def __init__(
-        self,
-        upper: FloatArray,
-        rows: IntArray | None = None,
-        *,
-        form: Form = Form.SOFT,
+        self, upper: FloatArray, rows: IntArray | None = None, *, form: Form = Form.SOFT
     ) -> None:
         self.rows = np.arange(len(upper)) if rows is None else np.asarray(rows)
         self.form = form
