@@ -384,7 +384,10 @@ def _checked_weights(start: FloatArray | None, n: int) -> FloatArray:
         return np.ones(n)
     weight = np.asarray(start, dtype=np.float64)
     if weight.shape != (n,) or not (np.isfinite(weight).all() and weight.min() >= 0.0):
-        raise ValueError(f"start has shape {weight.shape}: give {n} finite weights of 0 or above")
+        raise ValueError(
+            f"start has shape {weight.shape} and the smallest value "
+            f"{weight.min(initial=np.inf):.3g}: give {n} finite weights of 0 or above"
+        )
     if not weight.any():
         raise ValueError("start has no positive weight: give at least one")
     return weight
