@@ -34,7 +34,7 @@ from kernsemble.datasets import make_threenorm
 from kernsemble.learners import C45Tree, DecisionStump, RCDPerceptron
 from kernsemble.learners.hypothesis_search import Cases, search_for
 from kernsemble.solvers.column_generation import generate_columns
-from kernsemble.solvers.linear_program import ProgramForm, _DenseProgram, _HighsProgram
+from kernsemble.solvers.linear_program import Form, _DenseProgram, _HighsProgram
 
 
 def seconds(machine: Any, X: np.ndarray, y: np.ndarray, repeats: int = 3) -> float:
@@ -121,7 +121,7 @@ def hypotheses(
     program = LPBoostProgram(
         cases, np.ones(n), search_for(learner, cases, np.random.RandomState(0))
     )
-    master = program.master(ProgramForm.SOFT, C)
+    master = program.master(Form.SOFT, C)
     found = {}
 
     def price(U: np.ndarray) -> list[tuple[Any, np.ndarray]]:

@@ -1,4 +1,4 @@
-"""The tables that the tests run over: a new kernel is tested everywhere by adding a row."""
+"""Tables of kernels that tests run over (add a row to test a new kernel), and helpers."""
 
 from collections import Counter
 from importlib import import_module
@@ -108,7 +108,7 @@ def svm_decisions(kernel, X, y, Z, C=1.0):
 
 
 def all_stumps(X, n_classes):
-    """What every middle stump and every constant says at the rows, as codes of classes."""
+    """The predictions of every middle stump and constant at the rows, as codes of classes."""
     said = [np.full(len(X), k) for k in range(n_classes)]
     for d, thresholds in enumerate(MiddleStumpSet.between(X).thresholds):
         for threshold, below, above in product(thresholds, range(n_classes), range(n_classes)):
@@ -117,7 +117,7 @@ def all_stumps(X, n_classes):
 
 
 class Recorder:
-    """A callback of scikit-learn that notes what it is told."""
+    """A callback of scikit-learn that counts its calls."""
 
     max_propagation_depth = None
 

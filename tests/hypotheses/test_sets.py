@@ -1,4 +1,4 @@
-"""What sets of hypotheses say of themselves; the theorems are in tests/theorems."""
+"""Properties of sets of hypotheses; the theorems are in tests/theorems."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Rows share a cell of a random grid as often as the kernel says."""
+"""Random binning: rows share a cell with the probability of the kernel."""
 
 import pickle
 

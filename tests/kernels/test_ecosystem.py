@@ -1,4 +1,4 @@
-"""Kernels at work in scikit-learn."""
+"""Kernels in scikit-learn: SVC, GridSearchCV, clone, Gaussian processes."""
 
 import numpy as np
 import pytest

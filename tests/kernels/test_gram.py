@@ -1,4 +1,4 @@
-"""Where kernel matrices go, and what they take."""
+"""Kernel matrices: output arrays, memory and threads."""
 
 import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
@@ -90,7 +90,7 @@ def test_a_matrix_larger_than_the_machine_is_refused_before_it_is_made(monkeypat
         Stump().bind(X)(X)
 
 
-def test_systems_that_do_not_tell_their_memory_are_trusted(monkeypatch):
+def test_systems_that_do_not_report_their_memory_have_no_limit(monkeypatch):
     monkeypatch.delattr("os.sysconf")
     assert gram.physical_memory() == np.inf
 

@@ -1,4 +1,4 @@
-"""Bad input ends in a clear error, odd input in a right answer."""
+"""Bad input raises a clear error, unusual input gives the right answer."""
 
 import numpy as np
 import pandas as pd
@@ -120,7 +120,7 @@ def test_unbound_kernels_are_refused(kernel):
 
 
 @pytest.mark.parametrize("kernel", [Stump(), Laplacian(0.5), StumpRegion(2)], ids=repr)
-def test_unbound_kernels_know_no_hypotheses(kernel):
+def test_unbound_kernels_have_no_hypotheses(kernel):
     with pytest.raises(UnboundKernelError):
         _ = kernel.hypotheses
 
@@ -222,7 +222,7 @@ def test_equal_rows_have_one_value(kernel, n):
 @pytest.mark.parametrize(
     "kernel", [k for k in SOME if "Perceptron" not in repr(k)] + [Perceptron().simplified], ids=repr
 )
-def test_constant_columns_tell_nothing_apart(kernel):
+def test_constant_columns_separate_no_rows(kernel):
     wider = np.column_stack([X, np.full(20, 3.0)])
     K, L = kernel.bind(X)(X), kernel.bind(wider)(wider)
     assert_allclose(L - L[0, 0], K - K[0, 0], atol=1e-12)

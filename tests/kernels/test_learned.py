@@ -116,7 +116,7 @@ def test_machines_take_rows_as_it_was_learned_from_them():
     ("arguments", "message"),
     [
         ((Linear(), X[:7], COEFFICIENTS[:, :5]), "coefficients have shape"),
-        ((Linear(), X[:7], np.full((1, 7), np.nan)), "coefficients hold NaN"),
+        ((Linear(), X[:7], np.full((1, 7), np.nan)), "coefficients contain NaN"),
         ((Linear().bind(X[:, :2]), X[:7], COEFFICIENTS), "templates has 3 features"),
     ],
 )

@@ -135,7 +135,7 @@ def test_the_number_of_threads_changes_nothing(threads, monkeypatch):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_rate_that_comes_from_data_must_be_known(kind):
+def test_a_rate_that_comes_from_data_needs_a_bound_kernel(kind):
     with pytest.raises(UnboundKernelError, match=r"kernel\.bind\(X_train\)"):
         kind().from_distances([[0.0]])
     assert_array_equal(kind().bind(X[:50]).from_distances([[0.0]]), [[1.0]])

@@ -107,7 +107,7 @@ class TestExactSlices:
         assert_array_equal(slices.codes([["green", "s"]]), [[-1, codes[0, 1]]])
         assert slices.positions(rows).shape == (4, 0)
 
-    def test_they_tell_their_columns(self):
+    def test_they_report_their_columns(self):
         kernel = Stump().on([2, 0]) + Perceptron().on([0, 1]) + Category().on([1]).on([1, 2])
         slices = slices_of((kernel + Perceptron().on([-1])).bind(X), n_slices=3)
         assert_array_equal(slices.columns, [2, 0, -1, -1, -1, 2])

@@ -32,7 +32,7 @@ def test_the_repr_is_the_expression_that_makes_the_kernel(kernel):
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
-def test_the_repr_of_a_bound_kernel_says_so(kernel):
+def test_the_repr_of_a_bound_kernel_shows_it(kernel):
     assert repr(kernel.bind(X)).endswith(".bind(X)")
 
 

@@ -239,7 +239,7 @@ def test_constant_and_twin_columns_are_no_trouble(method):
 
 
 @pytest.mark.parametrize("name", LOSSES)
-def test_without_tables_to_tell_rows_apart_only_the_bias_is_fitted(name):
+def test_with_constant_tables_only_the_bias_is_fitted(name):
     tables = stump_tables(np.zeros((N, 1)))
     solution = solve_additive(tables, LOSSES[name], tol=1e-9)
     assert solution.status is Status.CONVERGED
@@ -305,7 +305,7 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_optimum(name, method):
 
 
 @pytest.mark.parametrize(("name", "method"), RUNS)
-def test_an_interrupt_returns_what_was_reached_and_its_evidence(name, method):
+def test_an_interrupt_returns_the_current_solution_with_its_evidence(name, method):
     seen = []
 
     def watch(n_iter, gap):
@@ -377,7 +377,7 @@ def test_descent_hands_over_where_it_crawls():
 
 
 @pytest.mark.large
-def test_the_method_is_chosen_by_what_it_costs():
+def test_the_method_is_selected_by_its_cost():
     few = stump_tables(np.round(X / 4.0))
     small, large = Hinge.from_targets(y, 1e-4 * ONE), Hinge.from_targets(y, 100.0 * ONE)
     assert solve.descent_pays(few, small)
@@ -431,7 +431,7 @@ def test_the_middle_is_the_best_bias_where_several_are():
         ),
     ],
 )
-def test_what_cannot_be_is_refused(call, message):
+def test_invalid_arguments_are_refused(call, message):
     with pytest.raises(ValueError, match=message):
         call()
 

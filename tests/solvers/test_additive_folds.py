@@ -115,13 +115,13 @@ def test_an_error_in_one_fold_ends_all():
         solve_additive_folds(TABLES, LOSSES[2], CS, HELD_OUT, watch=watch)
 
 
-def test_a_fold_that_is_told_to_stop_tells_so():
+def test_a_fold_stopped_by_max_iter_reports_it():
     folds = solve_additive_folds(TABLES, LOSSES[0], CS[-1:], HELD_OUT, tol=1e-9, max_iter=2)
     assert {status for fold in folds for status in fold.statuses} == {Status.STOPPED}
     assert all((fold.n_iter == 2).all() for fold in folds)
 
 
-def test_every_solved_problem_is_told():
+def test_every_solved_problem_is_reported():
     told = []
     solve_additive_folds(
         TABLES, LOSSES[2], CS[:3], HELD_OUT, on_solved=lambda: told.append(1), tol=1e-2

@@ -102,14 +102,14 @@ def logistic_problem(C):
 
 
 def solve_with(system, tables, loss):
-    """Solve with another Newton system than the one that costs least."""
+    """Solve with a given Newton system instead of the default one."""
     run = SmoothRun(tables, loss, 1e-12, 500, None, None)
     run.system = system
     return run.finish()
 
 
 class FixedCosts(NewtonSystem):
-    """A Newton system where a number of products is worth a factor, and one factor is infinite."""
+    """A Newton system with a fixed worth of products, and one factor of infinite cost."""
 
     n_worth, dear = 1, ""
 

@@ -1,4 +1,4 @@
-"""The dense dual simplex method against HiGHS, as SciPy calls it, on votes at random."""
+"""The dense dual simplex method against HiGHS (through SciPy) on random votes."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from scipy.optimize import linprog
 
 from kernsemble.solvers import linear_program
 from kernsemble.solvers.dual_simplex import DualSimplex, program, steps
-from kernsemble.solvers.linear_program import Master, ProgramForm, _DenseProgram, _HighsProgram
+from kernsemble.solvers.linear_program import Form, Master, _DenseProgram, _HighsProgram
 
 PENALTIES = [2.0**-17, 0.01, 0.1, 1.0, 8.0, 1e4]
 
@@ -18,7 +18,7 @@ def votes(n_hypotheses, n_rows, seed=0, share_right=0.6):
 
 
 def degenerate_votes(n_hypotheses, n_rows, seed=0):
-    """Hypotheses that differ in few rows, on rows of which several are alike."""
+    """Hypotheses that differ in few rows, on rows of which several are equal."""
     rng = np.random.default_rng(seed)
     few = votes(n_hypotheses, n_rows // 4, seed)
     few[1::2] = few[:-1:2] * np.where(rng.random(few[1::2].shape) < 0.05, -1, 1)
@@ -118,7 +118,7 @@ def test_both_programs_agree_while_hypotheses_and_limits_come(draw, maximises_ma
 def test_a_hard_margin_has_no_limit_that_binds():
     A = votes(15, 12, seed=5, share_right=0.8)
     A[:, 3] = -1  # all of U is there
-    for form in ProgramForm:
+    for form in Form:
         master = Master(np.full(12, np.inf), form=form)
         for column in A:
             master.add(column)

@@ -33,7 +33,7 @@ def test_a_factor_of_a_singular_matrix_has_as_many_columns_as_its_rank():
     assert factor.error < 1e-10
 
 
-def test_a_factor_extends_to_new_rows_and_tells_functions_of_length_one():
+def test_a_factor_extends_to_new_rows_and_gives_functions_of_norm_one():
     kernel = Laplacian(0.5).bind(X)
     factor, q = factored(kernel(X)), random_rows(60, 1, seed=5)[:, 0]
     c = factor.on_pivots(q / np.linalg.norm(q))
@@ -45,7 +45,7 @@ def test_a_factor_extends_to_new_rows_and_tells_functions_of_length_one():
 
 
 @pytest.mark.parametrize("scale", [1e-150, 1e150])
-def test_a_factor_knows_no_scale(scale):
+def test_a_factor_is_independent_of_scale(scale):
     K = Gaussian(0.5).bind(X)(X)
     assert_allclose(factored(scale * K).G / np.sqrt(scale), factored(K).G, rtol=1e-6, atol=1e-9)
 
@@ -183,7 +183,7 @@ def test_the_score_is_the_largest_generalised_eigenvalue():
 
 
 @pytest.mark.parametrize("step", ["bound", "line-search"])
-def test_perfect_alignment_has_a_finite_weight_and_says_so(step):
+def test_perfect_alignment_has_a_finite_weight_and_is_reported(step):
     F = np.array([[1.0], [2.0], [-1.0]])
     found = Pairs(F, np.array([[1.0], [1.0], [-1.0]]), np.ones(3), "log", step).advance()
     assert found.status is PairStatus.PERFECT

@@ -52,7 +52,7 @@ def test_squares_in_widths_of_ellipses(dtype):
     assert_allclose(got, expected, rtol=1e-12 if dtype == np.float64 else 1e-4)
 
 
-def test_what_is_too_far_for_a_number_is_very_far():
+def test_infinite_distances_become_the_largest_finite_one():
     squares = elliptical_squares(np.array([[1e200]]), np.array([[0.0]]), np.array([[1e-10]]))
     assert_array_equal(squares, [[LARGEST]])
     assert np.isfinite(kernel_sums(squares, np.ones(1), ALPHAS, "gaussian")).all()

@@ -1,4 +1,4 @@
-"""Column generation against SciPy's solution over every hypothesis written down."""
+"""Column generation against SciPy's solution over all enumerated hypotheses."""
 
 from itertools import permutations
 
@@ -9,7 +9,7 @@ from scipy.optimize import linprog
 
 from kernsemble.datasets import make_threenorm
 from kernsemble.solvers.column_generation import Ending, generate_columns, generate_path
-from kernsemble.solvers.linear_program import Master, ProgramForm, _DenseProgram, _HighsProgram
+from kernsemble.solvers.linear_program import Form, Master, _DenseProgram, _HighsProgram
 
 N_ROWS = 40
 PENALTIES = [2.0**-17, 0.03, 0.1, 1.0, 8.0, 1e6]
@@ -26,7 +26,7 @@ def stump_votes(X, n_classes):
 
 
 class Everything:
-    """All hypotheses on some data, as columns, and the base learner that looks at them all."""
+    """All hypotheses on some data, as columns, and an exhaustive base learner."""
 
     def __init__(self, X, y, n_classes=2, n_offered=1):
         pairs = [(i, k) for i in range(len(y)) for k in range(n_classes) if k != y[i]]
@@ -42,7 +42,7 @@ class Everything:
     def optimum(self, upper, form):
         """SciPy's optimum of the primal problem."""
         T, n = len(self.columns), self.n_rows
-        if form is ProgramForm.SOFT:
+        if form is Form.SOFT:
             finite = np.isfinite(upper)
             cost = np.concatenate([np.ones(T), np.where(finite, upper, 0.0)])
             slack = np.eye(n)[self.rows]
@@ -83,7 +83,7 @@ XOR = Everything(np.array([[0.0, 0], [0, 1], [1, 0], [1, 1]]), np.array([0, 1, 1
 
 def limits(problem, form, strength):
     n = problem.n_rows
-    return np.full(n, strength if form is ProgramForm.SOFT else 1.0 / (strength * n))
+    return np.full(n, strength if form is Form.SOFT else 1.0 / (strength * n))
 
 
 def master_of(problem, form, strength):
@@ -91,10 +91,10 @@ def master_of(problem, form, strength):
 
 
 CASES = [
-    *((ProgramForm.SOFT, C) for C in PENALTIES),
-    (ProgramForm.SOFT, np.inf),
-    *((ProgramForm.MARGIN, nu) for nu in (0.05, 0.3, 1.0)),
-    (ProgramForm.MARGIN, 0.0),
+    *((Form.SOFT, C) for C in PENALTIES),
+    (Form.SOFT, np.inf),
+    *((Form.MARGIN, nu) for nu in (0.05, 0.3, 1.0)),
+    (Form.MARGIN, 0.0),
 ]
 
 
@@ -117,7 +117,7 @@ def test_generated_columns_attain_the_optimum_over_all_hypotheses(problem, form,
 @pytest.mark.parametrize("problem", [TWO, THREE], ids=["2", "3"])
 @pytest.mark.parametrize("C", PENALTIES)
 def test_the_distribution_is_feasible_for_all_hypotheses_and_strong_duality_holds(problem, C):
-    found = generate_columns(master_of(problem, ProgramForm.SOFT, C), problem, tol=1e-7)
+    found = generate_columns(master_of(problem, Form.SOFT, C), problem, tol=1e-7)
     U = found.distribution
     assert U.min() >= 0.0
     assert np.bincount(problem.rows, U).max() <= C * (1.0 + 1e-12)
@@ -145,19 +145,17 @@ def test_a_path_is_a_problem_at_every_penalty_with_columns_kept(problem):
 
 
 def test_the_margin_falls_as_fewer_rows_are_given_up():
-    uppers = [limits(TWO, ProgramForm.MARGIN, nu) for nu in (1.0, 0.5, 0.2, 0.1)]
-    master = Master(uppers[0], form=ProgramForm.MARGIN)
+    uppers = [limits(TWO, Form.MARGIN, nu) for nu in (1.0, 0.5, 0.2, 0.1)]
+    master = Master(uppers[0], form=Form.MARGIN)
     objectives = [found.objective for found in generate_path(master, TWO, uppers, tol=1e-8)]
-    assert_allclose(
-        objectives, [TWO.optimum(upper, ProgramForm.MARGIN) for upper in uppers], rtol=1e-7
-    )
+    assert_allclose(objectives, [TWO.optimum(upper, Form.MARGIN) for upper in uppers], rtol=1e-7)
     assert objectives == sorted(objectives, reverse=True)
 
 
 def test_a_hard_margin_is_the_inverse_of_the_largest_one():
     upper = np.full(TWO.n_rows, np.inf)
     hard = generate_columns(Master(upper), TWO)
-    largest = generate_columns(Master(upper, form=ProgramForm.MARGIN), TWO)
+    largest = generate_columns(Master(upper, form=Form.MARGIN), TWO)
     assert hard.objective == pytest.approx(1.0 / largest.objective)
     assert hard.weights.sum() == pytest.approx(hard.objective)
     assert hard.distribution.sum() == pytest.approx(hard.objective)
@@ -168,7 +166,7 @@ def test_no_vote_of_stumps_separates_the_exclusive_or():
     hard = generate_columns(Master(np.full(4, np.inf)), XOR)
     assert hard.status is Ending.INSEPARABLE
     assert hard.objective == hard.lower == hard.upper == np.inf
-    largest = generate_columns(Master(np.full(4, np.inf), form=ProgramForm.MARGIN), XOR)
+    largest = generate_columns(Master(np.full(4, np.inf), form=Form.MARGIN), XOR)
     assert largest.status is Ending.OPTIMAL
     assert largest.objective == pytest.approx(0.0, abs=1e-9)
 
@@ -181,7 +179,7 @@ def test_contradicting_rows_are_inseparable_once_columns_show_it():
     assert len(found.weights) > 0
 
 
-@pytest.mark.parametrize(("form", "strength"), [(ProgramForm.SOFT, 1.0), (ProgramForm.MARGIN, 0.2)])
+@pytest.mark.parametrize(("form", "strength"), [(Form.SOFT, 1.0), (Form.MARGIN, 0.2)])
 def test_bounds_enclose_the_optimum_when_columns_are_used_up(form, strength):
     optimum = TWO.optimum(limits(TWO, form, strength), form)
     for max_columns in range(12):
@@ -195,7 +193,7 @@ def test_bounds_enclose_the_optimum_when_columns_are_used_up(form, strength):
 
 def test_bounds_of_a_hard_margin_enclose_it_when_columns_are_used_up():
     upper = np.full(TWO.n_rows, np.inf)
-    optimum = TWO.optimum(upper, ProgramForm.SOFT)
+    optimum = TWO.optimum(upper, Form.SOFT)
     for max_columns in (0, 3, 30):
         found = generate_columns(Master(upper), TWO, max_columns=max_columns)
         assert found.status is Ending.COLUMNS_USED_UP
@@ -219,7 +217,7 @@ def test_a_weight_is_a_repetition():
 
 def test_no_hypothesis_is_worth_its_weight_at_a_tiny_penalty():
     for problem in (TWO, THREE):
-        found = generate_columns(master_of(problem, ProgramForm.SOFT, 2.0**-17), problem)
+        found = generate_columns(master_of(problem, Form.SOFT, 2.0**-17), problem)
         assert found.status is Ending.OPTIMAL
         assert len(found.weights) == 0
         assert_allclose(np.bincount(problem.rows, found.distribution), 2.0**-17)
@@ -233,7 +231,7 @@ def test_one_row_needs_one_hypothesis_or_none(C):
 
 
 def test_rows_of_weight_zero_are_absent():
-    for C, form in ((1.0, ProgramForm.SOFT), (np.inf, ProgramForm.SOFT), (0.1, ProgramForm.MARGIN)):
+    for C, form in ((1.0, Form.SOFT), (np.inf, Form.SOFT), (0.1, Form.MARGIN)):
         upper = np.where(np.arange(TWO.n_rows) % 3 == 0, 0.0, C)
         found = generate_columns(Master(upper, form=form), TWO, tol=1e-8)
         part = Everything.__new__(Everything)
@@ -254,13 +252,13 @@ def test_a_hypothesis_that_is_present_ends_the_search():
 
 
 def test_without_tolerance_the_search_still_ends():
-    found = generate_columns(master_of(TWO, ProgramForm.SOFT, 1.0), TWO, tol=0.0)
+    found = generate_columns(master_of(TWO, Form.SOFT, 1.0), TWO, tol=0.0)
     assert found.status in (Ending.OPTIMAL, Ending.NO_NEW_COLUMN)
-    expected = TWO.optimum(np.ones(TWO.n_rows), ProgramForm.SOFT)
+    expected = TWO.optimum(np.ones(TWO.n_rows), Form.SOFT)
     assert found.objective == pytest.approx(expected, rel=1e-9)
 
 
-@pytest.mark.parametrize("form", ProgramForm)
+@pytest.mark.parametrize("form", Form)
 def test_a_base_learner_that_guesses_ends_above_the_optimum(form):
     rng = np.random.default_rng(0)
 
@@ -285,7 +283,7 @@ def test_start_columns_need_not_be_found():
     assert warm.objective == pytest.approx(cold.objective)
 
 
-def test_an_interrupt_leaves_what_was_reached():
+def test_an_interrupt_returns_the_current_solution():
     seen = []
 
     def stop_at_seven(n_columns, violation):
@@ -299,7 +297,7 @@ def test_an_interrupt_leaves_what_was_reached():
     assert [n for n, _ in seen] == list(range(8))
     assert len(found.weights) == len(found.hypotheses) == 7
     assert found.violation == seen[-1][1]
-    assert found.lower <= TWO.optimum(uppers[0], ProgramForm.SOFT) <= found.upper
+    assert found.lower <= TWO.optimum(uppers[0], Form.SOFT) <= found.upper
     before = generate_columns(Master(uppers[0]), TWO, max_columns=7)
     assert found.objective == pytest.approx(before.objective)
 
@@ -311,7 +309,7 @@ def test_an_interrupted_base_learner_leaves_the_solution_before():
         asked.append(U)
         return TWO(U)
 
-    for form in ProgramForm:
+    for form in Form:
         asked = []
         found = generate_columns(master_of(TWO, form, 0.5), price)
         assert found.status is Ending.INTERRUPTED
@@ -337,7 +335,7 @@ def test_a_failed_solution_is_tried_again_without_the_basis_and_from_scratch(
 
     monkeypatch.setattr(_HighsProgram, "_run", fail_for_a_while)
     found = generate_columns(Master(np.ones(TWO.n_rows)), TWO, tol=1e-8)
-    expected = TWO.optimum(np.ones(TWO.n_rows), ProgramForm.SOFT)
+    expected = TWO.optimum(np.ones(TWO.n_rows), Form.SOFT)
     assert found.status is Ending.OPTIMAL
     assert found.objective == pytest.approx(expected, rel=1e-7)
 
@@ -352,7 +350,7 @@ def test_a_program_that_stays_unsolved_is_called_so(monkeypatch, without_dense):
     monkeypatch.setattr(_HighsProgram, "_run", fail_in_the_end)
     found = generate_columns(Master(np.ones(TWO.n_rows)), TWO)
     assert found.status is Ending.FAILED
-    assert found.lower <= TWO.optimum(np.ones(TWO.n_rows), ProgramForm.SOFT) <= found.upper
+    assert found.lower <= TWO.optimum(np.ones(TWO.n_rows), Form.SOFT) <= found.upper
     assert len(found.weights) == 5  # the last without weight
     assert found.weights[-1] == 0.0
 
@@ -360,10 +358,10 @@ def test_a_program_that_stays_unsolved_is_called_so(monkeypatch, without_dense):
 @pytest.mark.parametrize(
     ("upper", "form", "message"),
     [
-        ([1.0, -1.0], ProgramForm.SOFT, "0 or above"),
-        ([1.0, np.nan], ProgramForm.SOFT, "0 or above"),
-        ([1.0, np.inf], ProgramForm.SOFT, "give only one kind"),
-        ([0.3, 0.3], ProgramForm.MARGIN, "lower nu"),
+        ([1.0, -1.0], Form.SOFT, "0 or above"),
+        ([1.0, np.nan], Form.SOFT, "0 or above"),
+        ([1.0, np.inf], Form.SOFT, "give only one kind"),
+        ([0.3, 0.3], Form.MARGIN, "lower nu"),
     ],
 )
 def test_limits_that_make_no_sense_are_refused(upper, form, message):
@@ -384,7 +382,7 @@ def test_large_penalties_of_inseparable_rows_are_solved_within_rounding(C):
     upper = np.full(45, C)
     found = generate_columns(Master(upper), problem, tol=1e-9)
     assert found.status in (Ending.OPTIMAL, Ending.NO_NEW_COLUMN)
-    assert found.objective == pytest.approx(problem.optimum(upper, ProgramForm.SOFT), rel=1e-7)
+    assert found.objective == pytest.approx(problem.optimum(upper, Form.SOFT), rel=1e-7)
 
 
 def test_a_level_that_is_missed_by_rounding_ends_the_search(monkeypatch):
@@ -398,11 +396,7 @@ def test_a_level_that_is_missed_by_rounding_ends_the_search(monkeypatch):
     upper = np.full(TWO.n_rows, 100.0)  # which no U attains
     found = generate_columns(Master(upper), TWO, tol=1e-9)
     assert found.status is Ending.NO_NEW_COLUMN
-    assert (
-        found.lower
-        <= TWO.optimum(upper, ProgramForm.SOFT) * (1.0 + 1e-9)
-        <= found.upper * (1 + 2e-9)
-    )
+    assert found.lower <= TWO.optimum(upper, Form.SOFT) * (1.0 + 1e-9) <= found.upper * (1 + 2e-9)
 
 
 def test_stages_are_the_optima_on_the_way():
@@ -411,5 +405,5 @@ def test_stages_are_the_optima_on_the_way():
     assert_allclose(found.stages[-1].toarray()[0], found.weights)
     fifth = generate_columns(Master(np.ones(TWO.n_rows)), TWO, max_columns=5)
     assert_allclose(found.stages[4].toarray()[0, :5], fifth.weights)
-    nothing = generate_columns(master_of(TWO, ProgramForm.SOFT, 1e-6), TWO)
+    nothing = generate_columns(master_of(TWO, Form.SOFT, 1e-6), TWO)
     assert nothing.stages.shape == (0, 0)

@@ -1,4 +1,4 @@
-"""Pivoted incomplete Cholesky: what it interpolates, and the rows it visits."""
+"""Pivoted incomplete Cholesky: interpolation, and the rows that are computed."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Matrices by rows on demand: the same numbers, the same machines, little memory."""
+"""Matrices with rows on demand: the same numbers, the same machines, little memory."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from kernsemble.solvers.matrix import RowsOnDemand, WholeMatrix
 
 
 class Source:
-    """A matrix that counts the entries it is asked for."""
+    """A matrix that counts the entries that are computed."""
 
     def __init__(self, K):
         self.K, self.asked = K, []

@@ -69,7 +69,7 @@ def test_the_objective_never_rises_and_discarded_steps_halve_epsilon(seed):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_machines_are_what_they_are_said_to_be(seed):
+def test_machines_agree_with_their_definition(seed):
     K, y = problem(seed)
     steps, solution = accepted_steps(K, y)
     rates = np.array([step.rate for step in steps])
@@ -97,7 +97,7 @@ def test_every_machine_bounds_the_optimum_from_both_sides(seed):
     assert solution.upper <= solution.last.objective
 
 
-def test_a_target_that_no_distribution_meets_tells_that_the_optimum_is_near():
+def test_a_target_that_no_distribution_meets_proves_that_the_optimum_is_near():
     n_infeasible = 0
     for seed in range(12):
         K, y = problem(seed, width=0.02)  # almost orthogonal rows
@@ -286,7 +286,7 @@ def test_a_weight_of_two_is_two_rows(seed):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_rows_without_weight_are_absent_but_their_decisions_are_told(seed):
+def test_rows_without_weight_are_absent_but_have_decision_values(seed):
     K, y = problem(seed)
     there = np.arange(14) % 4 > 0
     whole = solve_multiplicative(DenseProducts(K), y, start=there * 3.0)
@@ -335,7 +335,7 @@ def test_zero_and_indefinite_kernels_are_reported():
         solve_multiplicative(DenseProducts(np.full((3, 3), np.nan)), y)
 
 
-def test_steps_stop_where_they_are_told_to():
+def test_steps_stop_at_max_iter_and_at_an_interrupt():
     K, y = problem(0)
     solution = solve_multiplicative(DenseProducts(K), y, max_iter=3)
     assert (solution.status, solution.n_iter) == (UpdateStatus.STOPPED, 3)

@@ -1,4 +1,4 @@
-"""Levels and codes: exact where they can be, quantiles with means where they cannot."""
+"""Levels and codes: exact for few distinct values, quantiles with means for many."""
 
 import numpy as np
 import pytest
@@ -248,6 +248,6 @@ def test_constant_and_wholly_missing_columns_have_one_ordered_level():
         ({"X": np.full((3, 1), 7e4), "is_category": np.ones(1, dtype=bool)}, "70,001 categories"),
     ],
 )
-def test_what_cannot_be_is_refused(arguments, message):
+def test_invalid_arguments_are_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         quantise(**arguments)

@@ -41,7 +41,7 @@ def objective(K, y, beta):
 
 
 def some_values(path, n=20, seed=0):
-    """Values of C over the whole path, and beyond the ends it does not have."""
+    """Values of C over the whole path, and beyond it where it has no end."""
     low = path.Cs[0] * (0.2 if path._first_slope is not None else 1.0)
     high = path.Cs[-1] * (5.0 if path.is_complete else 1.0)
     return np.exp(np.random.default_rng(seed).uniform(np.log(low), np.log(high), n))
@@ -59,7 +59,7 @@ def check_optimality(K, y, C, beta, bias, weight, atol=1e-8):
 
 
 def check_path(K, y, path, weight=None, n=20):
-    """At any C the coefficients are optimal, and worth what those of the exact solver are."""
+    """At any C the coefficients are optimal, with the objective of the exact solver."""
     s = np.ones(len(y)) if weight is None else weight
     for C in [*some_values(path, n), path.Cs[0], path.Cs[-1]]:
         beta, bias = path.at(C)
@@ -98,7 +98,7 @@ def test_weights_bound_the_coefficients_and_zero_is_absence(seed, m, decimals):
     assert_allclose(K[:, keep] @ without.at(C)[0], K @ path.at(C)[0], atol=1e-6)
 
 
-def test_equal_rows_share_what_one_row_of_their_weight_has():
+def test_equal_rows_share_the_coefficient_of_one_row_of_their_weight():
     X, y = sample(30)
     K = gram(Gaussian(gamma=0.1), X)
     path = solve_regularization_path(np.tile(K, (3, 3)), np.tile(y, 3))
@@ -131,7 +131,7 @@ def test_ties_of_symmetric_data_end(kernel, labels):
 
 
 @pytest.mark.parametrize("m", [2, 3, 30, 31])
-def test_matrices_that_say_nothing_or_too_much(m):
+def test_degenerate_matrices_have_a_path(m):
     y = np.where(np.arange(m) % 2, 1.0, -1.0)
     for K in (np.ones((m, m)), np.zeros((m, m)), np.eye(m), np.outer(y, y), -4.0 * (1 - np.eye(m))):
         check_path(K, y, solve_regularization_path(K, y), n=5)
@@ -175,7 +175,7 @@ def test_path_is_continuous_and_moves_only_rows_of_the_elbow():
         assert (path.sides_at(place - 1)[moved] == Side.ELBOW).all()
 
 
-def test_events_tell_the_sides_of_all_rows():
+def test_events_give_the_sides_of_all_rows():
     X, y = sample(40)
     K = gram(Stump(), X)
     path = solve_regularization_path(K, y)

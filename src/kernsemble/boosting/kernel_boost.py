@@ -21,7 +21,7 @@ from kernsemble.kernels import Boosted
 from kernsemble.kernels.base import Kernel
 from kernsemble.kernels.columns import located
 from kernsemble.kernels.registry import as_kernel
-from kernsemble.solvers.kernel_boosting import Loss, Pairs, Step
+from kernsemble.solvers.kernel_boosting import PairLoss, Pairs, StepRule
 from kernsemble.solvers.low_rank import factored, pivoted_cholesky
 
 NULL_SPACE = 1e-10  # fraction of the trace of the templates' matrix treated as singular
@@ -145,11 +145,11 @@ class KernelBoost(
     def __init__(
         self,
         kernel: str | Kernel = "linear",
-        loss: Loss = "log",
+        loss: PairLoss = "log",
         n_rounds: int = 30,
         templates: ArrayLike | None = None,
         n_templates: int | None = None,
-        step: Step = "bound",
+        step: StepRule = "bound",
         target: Target = "auto",
         n_iter_no_change: int | None = None,
         validation_fraction: float = 0.1,
@@ -218,8 +218,8 @@ class KernelBoost(
         return self
 
     def _check_settings(self) -> None:
-        check_choice("loss", self.loss, get_args(Loss))
-        check_choice("step", self.step, get_args(Step))
+        check_choice("loss", self.loss, get_args(PairLoss))
+        check_choice("step", self.step, get_args(StepRule))
         check_count("n_rounds", self.n_rounds)
         if self.n_templates is not None:
             check_count("n_templates", self.n_templates)

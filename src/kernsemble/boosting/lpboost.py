@@ -32,7 +32,7 @@ from kernsemble.solvers.column_generation import (
     generate_columns,
     generate_path,
 )
-from kernsemble.solvers.linear_program import ProgramForm
+from kernsemble.solvers.linear_program import Form
 
 Pricing: TypeAlias = Literal["several", "one"]
 
@@ -168,20 +168,18 @@ class LPBoostClassifier(VotingEnsemble):
     def _price(self, program: LPBoostProgram) -> Price:
         return program.price if self.pricing == "one" else program.price_several
 
-    def _strength(self, n_cases: float) -> tuple[ProgramForm, float]:
+    def _strength(self, n_cases: float) -> tuple[Form, float]:
         """Return the form of the problem, and its C or nu."""
         if self.nu is not None:
             check_nu("nu", self.nu)
-            return ProgramForm.MARGIN, float(self.nu)
+            return Form.MARGIN, float(self.nu)
         C: Any = self.C
         if isinstance(C, str) and C == "scale":
-            return ProgramForm.SOFT, SCALE / n_cases
+            return Form.SOFT, SCALE / n_cases
         check_penalty("C", C, "scale")
-        return ProgramForm.SOFT, float(C)
+        return Form.SOFT, float(C)
 
-    def _solve(
-        self, program: LPBoostProgram, form: ProgramForm, strength: float, task: Task
-    ) -> None:
+    def _solve(self, program: LPBoostProgram, form: Form, strength: float, task: Task) -> None:
         """Solve the program and store the ensemble, also after an interrupt."""
         previous = self._last_voters()
         known = [] if previous is None else program.known(previous)
@@ -352,23 +350,23 @@ class LPBoostClassifierCV(VotingEnsembleCV, LPBoostClassifier):
 
         with Task.of_fit(self, 2, X, y, sample_weight) as task:
             best = self._select(name, grid, (rows, codes, counts), path, rng, task)
-            self.C_ = best if form is ProgramForm.SOFT else None
-            self.nu_ = best if form is ProgramForm.MARGIN else None
+            self.C_ = best if form is Form.SOFT else None
+            self.nu_ = best if form is Form.MARGIN else None
             program = LPBoostProgram(cases, weight, search_for(self._learner, cases, rng))
             with task.part("refit", 1, self.max_columns + 1) as part:
                 self._solve(program, form, best, part)
         return self
 
-    def _grid(self) -> tuple[str, ProgramForm, list[float]]:
+    def _grid(self) -> tuple[str, Form, list[float]]:
         if self.nus is None:
             Cs = PAPERS_PENALTIES if self.Cs is None else self.Cs
-            return "C", ProgramForm.SOFT, as_grid("Cs", Cs, check_penalty)
+            return "C", Form.SOFT, as_grid("Cs", Cs, check_penalty)
         if self.Cs is not None:
             raise ValueError(f"Cs = {self.Cs!r} and nus = {self.nus!r}: give one of the two")
-        return "nu", ProgramForm.MARGIN, as_grid("nus", self.nus, check_nu)[::-1]
+        return "nu", Form.MARGIN, as_grid("nus", self.nus, check_nu)[::-1]
 
     def _path(
-        self, program: LPBoostProgram, form: ProgramForm, grid: list[float], X: FloatArray
+        self, program: LPBoostProgram, form: Form, grid: list[float], X: FloatArray
     ) -> Iterator[FloatArray]:
         """Yield the votes for new rows at each C or nu of the grid."""
         found = generate_path(

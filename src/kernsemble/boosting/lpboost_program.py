@@ -10,7 +10,7 @@ from kernsemble._typing import Array, FloatArray, IntArray
 from kernsemble.learners.hypothesis_search import Cases, HypothesisSearch
 from kernsemble.learners.voters import Voters
 from kernsemble.solvers.column_generation import Hypothesis
-from kernsemble.solvers.linear_program import Master, ProgramForm
+from kernsemble.solvers.linear_program import Form, Master
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,13 +36,13 @@ class LPBoostProgram:
         rows, wrong = np.nonzero(is_wrong)
         return rows, wrong
 
-    def master(self, form: ProgramForm, strength: float) -> Master:
+    def master(self, form: Form, strength: float) -> Master:
         """Return the master program without hypotheses."""
         return Master(self.limits(form, strength), self.pairs[0], form=form)
 
-    def limits(self, form: ProgramForm, strength: float) -> FloatArray:
+    def limits(self, form: Form, strength: float) -> FloatArray:
         r"""Return the bounds of the duals, :math:`C s_i` or :math:`s_i / (\nu \sum_j s_j)`."""
-        if form is ProgramForm.SOFT:
+        if form is Form.SOFT:
             return strength * self.counts
         return self.counts / (strength * self.counts.sum())
 

@@ -42,10 +42,10 @@ class KernelSearch(NamedTuple):
         is_classifier, is_automatic = data.task == "classification", self.kernels == (AUTO,)
         folds = StratifiedKFold if is_classifier else KFold
         family = InfiniteEnsembleClassifierCV if is_classifier else InfiniteEnsembleRegressorCV
-        every = AUTO if is_automatic else list(SCALINGS)
+        every: Any = AUTO if is_automatic else list(SCALINGS)
         return family(
             kernel=AUTO if is_automatic else list(self.kernels),
-            scaling=every if self.scaling == AUTO else self.scaling,
+            scaling=every if self.scaling == AUTO else [self.scaling],
             cv=folds(self._n_folds(data), shuffle=True, random_state=self.seed),
             scoring=self.scoring,
             random_state=self.seed,

@@ -70,7 +70,7 @@ class Boosted(Kernel):
                 f"with a number for each of the {n_templates} templates"
             )
         if not np.isfinite(self.coefficients).all():
-            raise ValueError("coefficients hold NaN or infinite values: give finite numbers")
+            raise ValueError("coefficients contain NaN or infinite values: give finite numbers")
         super().__post_init__()
 
     @property

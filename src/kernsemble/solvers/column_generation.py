@@ -20,7 +20,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from kernsemble._typing import Array, FloatArray, Rows
-from kernsemble.solvers.linear_program import Master, ProgramForm
+from kernsemble.solvers.linear_program import Form, Master
 
 SMALLEST_LEVEL = 1e-3  # smallest margin for which tol is relative
 
@@ -177,7 +177,7 @@ class _GenerationRun:
         self.master, self.price, self.on_round = master, price, on_round
         self.tol, self.max_columns = tol, max_columns
         self.most = min(max_columns, master.room)
-        self.must_separate = master.is_hard and master.form is ProgramForm.SOFT
+        self.must_separate = master.is_hard and master.form is Form.SOFT
         self.solution = master.without_hypotheses()
         self.bound = np.inf if master.maximises_margin else 0.0  # bound from edges
         self.violation, self.n_rounds = np.inf, 0

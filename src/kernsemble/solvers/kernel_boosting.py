@@ -31,8 +31,8 @@ from kernsemble._threads import blocks, run
 from kernsemble._typing import FloatArray
 from kernsemble.solvers.eigenvector import top_eigenvector
 
-Loss: TypeAlias = Literal["log", "exp"]
-Step: TypeAlias = Literal["bound", "line-search"]
+PairLoss: TypeAlias = Literal["log", "exp"]
+StepRule: TypeAlias = Literal["bound", "line-search"]
 
 SMALLEST_SHARE = 1e-6  # smallest W₋ / W₊ for the length of a step, which bounds the length
 NOTHING = 1e-12  # W₋ / W₊ that is rounding
@@ -82,7 +82,12 @@ class Pairs:
     """
 
     def __init__(
-        self, F: FloatArray, C: FloatArray, weight: FloatArray, loss: Loss, step: Step = "bound"
+        self,
+        F: FloatArray,
+        C: FloatArray,
+        weight: FloatArray,
+        loss: PairLoss,
+        step: StepRule = "bound",
     ) -> None:
         m = len(F)
         self._size = _longest(F)  # unit of the rows, so that squares do not overflow

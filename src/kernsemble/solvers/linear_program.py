@@ -48,7 +48,7 @@ ROUNDING = 1e-9  # tolerance of limits that sum to one
 Found: TypeAlias = tuple[FloatArray, FloatArray, float]  # weights, U and level
 
 
-class ProgramForm(Enum):
+class Form(Enum):
     """Form of the linear program: soft margin, or largest margin."""
 
     SOFT = "min Σ w + Σ C ξ, margins of at least 1 - ξ"
@@ -87,7 +87,7 @@ class Master:
         others is a hard margin, which is solved in the second form, whatever the `form`.
     rows : array of shape (n_pairs,), optional
         Row of each pair; one pair per row by default.
-    form : ProgramForm
+    form : Form
         Form of the program.
 
     Notes
@@ -98,11 +98,7 @@ class Master:
     """
 
     def __init__(
-        self,
-        upper: FloatArray,
-        rows: IntArray | None = None,
-        *,
-        form: ProgramForm = ProgramForm.SOFT,
+        self, upper: FloatArray, rows: IntArray | None = None, *, form: Form = Form.SOFT
     ) -> None:
         self.rows = np.arange(len(upper)) if rows is None else np.asarray(rows)
         self.form = form
@@ -130,7 +126,7 @@ class Master:
     @property
     def maximises_margin(self) -> bool:
         """Whether the second form is solved: by `form`, or because U has no limits."""
-        return self.form is ProgramForm.MARGIN or self.is_hard
+        return self.form is Form.MARGIN or self.is_hard
 
     def limit(self, upper: FloatArray) -> None:
         """Set the limits of U; hypotheses and basis stay."""
@@ -393,10 +389,10 @@ def _new_model() -> tuple[Any, float]:
     return model, highspy.kHighsInf
 
 
-def _check_limits(upper: FloatArray, is_hard: bool, form: ProgramForm) -> None:
+def _check_limits(upper: FloatArray, is_hard: bool, form: Form) -> None:
     if not (upper >= 0.0).all():
         raise ValueError(f"upper has {upper.min()}: give limits of 0 or above")
     if is_hard and bool(((upper > 0.0) & np.isfinite(upper)).any()):
         raise ValueError("upper has finite and infinite limits: give only one kind")
-    if form is ProgramForm.MARGIN and upper.sum() < 1.0 - ROUNDING:
+    if form is Form.MARGIN and upper.sum() < 1.0 - ROUNDING:
         raise ValueError(f"the limits sum to {upper.sum():.6g}, and U to 1: lower nu to 1 or below")

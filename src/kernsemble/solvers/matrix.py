@@ -10,7 +10,7 @@ import numpy as np
 from kernsemble._jit import jit
 from kernsemble._typing import FloatArray, IntArray
 
-ComputeRows: TypeAlias = Callable[[IntArray, IntArray], FloatArray]
+ComputeBlock: TypeAlias = Callable[[IntArray, IntArray], FloatArray]
 
 
 class WholeMatrix:
@@ -57,7 +57,7 @@ class RowsOnDemand:
 
     def __init__(
         self,
-        compute: ComputeRows,
+        compute: ComputeBlock,
         diagonal: FloatArray,
         n_kept: int,
         columns: IntArray | None = None,

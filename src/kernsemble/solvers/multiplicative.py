@@ -142,7 +142,7 @@ class MultiplicativeSolution:
     status: UpdateStatus
 
 
-class Step(NamedTuple):
+class UpdateStep(NamedTuple):
     """A step that was tried, passed to `on_step`; its distribution must not be changed."""
 
     n_iter: int  # number of steps taken, including this one
@@ -154,7 +154,7 @@ class Step(NamedTuple):
     is_accepted: bool
 
 
-OnStep: TypeAlias = Callable[[Step], None]
+OnStep: TypeAlias = Callable[[UpdateStep], None]
 
 
 def solve_multiplicative(
@@ -186,7 +186,7 @@ def solve_multiplicative(
     max_iter : int, optional
         Maximum number of steps.
     on_step : callable, optional
-        Called with a `Step` after each step that was tried; an exception ends the run, a
+        Called with a `UpdateStep` after each step that was tried; an exception ends the run, a
         KeyboardInterrupt with the machines reached so far.
 
     Returns
@@ -341,7 +341,7 @@ class _UpdateRun:
             self.n_iter += 1
         if self.on_step is not None:
             self.on_step(
-                Step(
+                UpdateStep(
                     self.n_iter, before.alpha, before.objective, epsilon, target, rate, is_accepted
                 )
             )
@@ -384,7 +384,10 @@ def _checked_weights(start: FloatArray | None, n: int) -> FloatArray:
         return np.ones(n)
     weight = np.asarray(start, dtype=np.float64)
     if weight.shape != (n,) or not (np.isfinite(weight).all() and weight.min() >= 0.0):
-        raise ValueError(f"start has shape {weight.shape}: give {n} finite weights of 0 or above")
+        raise ValueError(
+            f"start has shape {weight.shape} and the smallest value "
+            f"{weight.min(initial=np.inf):.3g}: give {n} finite weights of 0 or above"
+        )
     if not weight.any():
         raise ValueError("start has no positive weight: give at least one")
     return weight

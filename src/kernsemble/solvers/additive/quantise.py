@@ -148,7 +148,7 @@ def _number_levels(column: FloatArray, weight: FloatArray, max_levels: int) -> L
         order = np.argsort(column)
         column, weight = column[order], weight[order]
     if np.isinf(column[[0, -1]]).any():
-        raise ValueError("X holds infinite values: replace them by NaN or by finite numbers")
+        raise ValueError("X contains infinite values: replace them by NaN or finite numbers")
     lowest, highest, distinct = _groups(column, weight, max_levels - holds_missing)
     middles = 0.5 * lowest[1:] + 0.5 * highest[:-1]
     cuts = np.where(middles < lowest[1:], np.maximum(middles, highest[:-1]), highest[:-1])

@@ -13,7 +13,7 @@ from kernsemble.solvers.result import Status
 
 SAME = 1e-13  # rounding of the ends, which are stored as reciprocals
 
-Point: TypeAlias = tuple[float, FloatArray, FloatArray]  # C, alpha and F = K gamma + b_0
+PathPoint: TypeAlias = tuple[float, FloatArray, FloatArray]  # C, alpha and F = K gamma + b_0
 
 
 class Side(IntEnum):
@@ -191,7 +191,7 @@ class RegularizationPath(Value):
         """
         return self._errors.copy()
 
-    def _knots_along(self, K: FloatArray, n: int) -> Iterator[Point]:
+    def _knots_along(self, K: FloatArray, n: int) -> Iterator[PathPoint]:
         """Yield the first n breakpoints; the one after the last is the limit at C = inf."""
         by_training_row = np.ascontiguousarray(K.T)
         signed, values = np.zeros(len(self._y)), np.zeros(len(K))
@@ -203,10 +203,10 @@ class RegularizationPath(Value):
             signed += move
             yield float(self.Cs[place]) if place < len(self.Cs) else np.inf, alpha, values + b_0
 
-    def _points_at(self, K: FloatArray, Cs: Iterable[float]) -> Iterator[Point]:
+    def _points_at(self, K: FloatArray, Cs: Iterable[float]) -> Iterator[PathPoint]:
         knots = self._knots_along(K, len(self.Cs) + (self._limit is not None))
-        here: Point = next(knots)
-        there: Point | None = here
+        here: PathPoint = next(knots)
+        there: PathPoint | None = here
         for asked in Cs:
             C = self._snapped(asked)
             while there is not None and there[0] <= C:
