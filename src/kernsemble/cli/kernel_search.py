@@ -42,10 +42,11 @@ class KernelSearch(NamedTuple):
         is_classifier, is_automatic = data.task == "classification", self.kernels == (AUTO,)
         folds = StratifiedKFold if is_classifier else KFold
         family = InfiniteEnsembleClassifierCV if is_classifier else InfiniteEnsembleRegressorCV
-        every: Any = AUTO if is_automatic else list(SCALINGS)
+        every = AUTO if is_automatic else list(SCALINGS)
+        scaling: Any = every if self.scaling == AUTO else self.scaling
         return family(
             kernel=AUTO if is_automatic else list(self.kernels),
-            scaling=every if self.scaling == AUTO else [self.scaling],
+            scaling=scaling,
             cv=folds(self._n_folds(data), shuffle=True, random_state=self.seed),
             scoring=self.scoring,
             random_state=self.seed,
