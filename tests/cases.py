@@ -1,7 +1,6 @@
 """Tables of kernels that tests run over (add a row to test a new kernel), and helpers."""
 
 from collections import Counter
-from importlib import import_module
 from itertools import product
 
 import numpy as np
@@ -135,11 +134,3 @@ class Recorder:
 
     def on_fit_task_end(self, estimator, context):
         self.ended[context.task_name] += 1
-
-
-def has_part(module, name):
-    """Return whether a module of the library is there, and holds an object of that name."""
-    try:
-        return hasattr(import_module(f"kernsemble.{module}"), name)
-    except ImportError:
-        return False

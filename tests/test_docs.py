@@ -189,9 +189,9 @@ def test_the_example_of_a_paper_can_be_read(tmp_path):
     (config,), (published,) = blocks(PAPER_PAGE, "toml"), blocks(PAPER_PAGE, "json")
     (tmp_path / "config.toml").write_text(config, encoding="utf-8")
     (tmp_path / "published.json").write_text(published, encoding="utf-8")
-    paper = Paper.of(tmp_path)
+    paper = Paper.from_folder(tmp_path)
     assert list(paper.tables) == ["table1", "table1 with a hard margin"]
     assert paper.tables["table1"].published["heart"]["SVM-Stump"].mean == 16.5
-    assert paper.data_of("heart") == "heart scaled"
+    assert paper.data_name("heart") == "heart scaled"
     assert {cell.method for cell in paper.cells("quick")} == {"SVM-Stump"}
     assert json.loads(published).keys() == {"table1"}

@@ -69,7 +69,7 @@ def comparison():
 def test_rivals_have_the_kernel_of_the_ensemble(comparison):
     found, train, test = comparison
     machine = MultiplicativeSVC().fit(*train)
-    rival = NuSVC(nu=0.4, gamma=machine.kernel_.gamma).fit(*train)
+    rival = NuSVC(nu=0.4, gamma=machine.kernel_.rate).fit(*train)
     assert found.ensemble.error == pytest.approx(1.0 - machine.score(*test))
     assert found.rivals[0.4].error == pytest.approx(1.0 - rival.score(*test))
     assert found.rivals[0.4].n_support == len(rival.support_)

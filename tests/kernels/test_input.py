@@ -74,7 +74,7 @@ def test_text_is_refused_with_the_remedy(kernel):
 def test_dates_are_refused_with_the_remedy():
     dates = pd.DataFrame({"when": pd.date_range("2020-01-01", periods=3), "x": [1.0, 2.0, 3.0]})
     for rows in (dates, dates[["when"]], dates[["when"]].to_numpy()):
-        with pytest.raises(ValueError, match="turn them into numbers"):
+        with pytest.raises(ValueError, match="convert them to numbers"):
             Stump().bind(rows)
 
 

@@ -96,7 +96,7 @@ class NuComparison:
             )
         rivals = {
             float(nu): TimedFit.measure(
-                NuSVC(nu=nu, gamma=kernel.gamma, cache_size=cache_size), *parts
+                NuSVC(nu=nu, gamma=kernel.rate, cache_size=cache_size), *parts
             )
             for nu in nus
         }
