@@ -5,6 +5,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from scipy import sparse
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance as _Dataclass
@@ -63,6 +64,9 @@ def _hashable(item: Any) -> Hashable:
         return item.shape, item.dtype.str, _array_content(item)
     if isinstance(item, tuple):
         return tuple(map(_hashable, item))
+    if sparse.issparse(item):
+        rows = item.tocsr().sorted_indices()
+        return item.shape, *map(_hashable, (rows.indptr, rows.indices, rows.data))
     assert isinstance(item, Hashable)
     return item
 

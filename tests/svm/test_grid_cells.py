@@ -46,8 +46,9 @@ def on_cells(kernel=BINNED[0], *, kind=InfiniteEnsembleClassifier, **settings):
 
 def prepare(rows, kernel, scaling, n_grids, random_state):
     training = TrainingRows(rows, np.ones(len(rows)), np.zeros(rows.shape[1], dtype=bool))
-    seed = np.random.RandomState(random_state).randint(2**31)  # as estimators draw it
-    settings = SolverSettings(1e-8, 500, Budget.from_megabytes(None), n_grids=n_grids, seed=seed)
+    settings = SolverSettings(
+        1e-8, 500, Budget.from_megabytes(None), n_grids=n_grids, random_state=random_state
+    )
     return TablesBackend().open(training, settings).prepare(Candidate(kernel, scaling))
 
 

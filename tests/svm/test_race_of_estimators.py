@@ -11,6 +11,7 @@ from kernsemble.datasets import make_threenorm, make_xor
 from kernsemble.kernels import Exponential, Laplacian
 from kernsemble.solvers import folds
 from kernsemble.svm import InfiniteEnsembleClassifierCV, InfiniteEnsembleRegressorCV
+from kernsemble.svm.backends.base import TrainingRows
 
 X, y = make_threenorm(150, random_state=0)
 
@@ -146,6 +147,18 @@ def test_auto_does_not_race_with_another_loss_or_solver():
         machine = InfiniteEnsembleClassifierCV("auto", cv=3, **settings).fit(X, y)
         assert not hasattr(machine, "race_results_")
         assert machine.solver_ == "additive"
+
+
+def test_many_rows_race_only_if_stumps_need_a_matrix_as_well():
+    machine = InfiniteEnsembleClassifierCV("auto")
+    machine.mixed_table_, machine.n_features_in_ = None, 2
+    for rows, expected in (
+        (np.zeros((10_000, 2)), True),
+        (np.zeros((10_001, 2)), False),
+        (sparse.csr_array((10_001, 2)), True),
+    ):
+        training = TrainingRows(rows, np.ones(rows.shape[0]), np.zeros(2, dtype=bool))
+        assert machine._races(training, machine._choose_backend(training)) == expected
 
 
 def test_an_automatic_loss_is_smooth_on_tables_and_the_hinge_on_matrices():

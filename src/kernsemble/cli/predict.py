@@ -170,7 +170,8 @@ class TablePredictor:
 
     def _check_missing(self, rows: "pl.DataFrame") -> None:
         """Raise an error if a number is missing and the model does not support that."""
-        if getattr(self._model, "solver_", None) != "exact":
+        machines = getattr(self._model, "machines_", None)
+        if machines is None or machines.supports_missing:
             return
         for column in rows:
             if column.dtype.is_float() and (column.null_count() or column.is_nan().any()):
@@ -178,7 +179,7 @@ class TablePredictor:
                 row = self.n_rows + int(absent.arg_max()) + 1  # type: ignore[arg-type]
                 raise CommandError(
                     f"{self._source.path}: column {column.name!r} has a missing value in row "
-                    f"{row}, which the exact solver of the model does not support: fill it in, or "
+                    f"{row}, which the solver of the model does not support: fill it in, or "
                     "fit again with --solver additive"
                 )
 

@@ -86,6 +86,9 @@ def spread_directions(n: int, n_features: int, rng: np.random.Generator) -> Floa
 
 
 def _orthogonal(n: int, n_features: int, rng: np.random.Generator) -> FloatArray:
+    if n < n_features:
+        turned, triangle = np.linalg.qr(rng.standard_normal((n_features, n)))
+        return (turned * np.sign(np.diagonal(triangle))).T
     blocks = rng.standard_normal((-(-n // n_features), n_features, n_features))
     turned, triangles = np.linalg.qr(blocks)
     signs = np.sign(np.diagonal(triangles, axis1=1, axis2=2))  # makes all rotations equally likely

@@ -64,6 +64,8 @@ class Loss(ABC):
     def __init_subclass__(cls, **settings: Any) -> None:
         super().__init_subclass__(**settings)
         if "name" in vars(cls):
+            if cls.name in LOSSES:
+                raise ValueError(f"name = {cls.name!r}: there is a loss of this name already")
             LOSSES[cls.name] = cls
 
     @classmethod
@@ -180,8 +182,8 @@ class Hinge(Kinked):
     task = "classification"
 
     @classmethod
-    def from_targets(cls, y: FloatArray, C: FloatArray, epsilon: float = 0.0) -> Self:
-        return cls(y, np.minimum(0.0, C * y), np.maximum(0.0, C * y), epsilon)
+    def from_targets(cls, y: FloatArray, C: FloatArray, epsilon: float = 0.0) -> Self:  # noqa: ARG003
+        return cls(y, np.minimum(0.0, C * y), np.maximum(0.0, C * y))
 
 
 class EpsilonInsensitive(Kinked):
@@ -316,6 +318,11 @@ def losses_for(task: Task) -> tuple[str, ...]:
 def default_loss(task: Task, is_bounded: bool) -> str:
     """Return the first loss of a task whose dual coefficients have bounds, or have none."""
     return next(name for name in losses_for(task) if LOSSES[name].is_bounded == is_bounded)
+
+
+def loss_with_probabilities() -> str:
+    """Return the first loss that models probabilities, for messages."""
+    return next(name for name, loss in LOSSES.items() if loss.has_probabilities)
 
 
 def _squares(beta: FloatArray, C: FloatArray) -> float:

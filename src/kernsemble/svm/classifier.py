@@ -14,8 +14,8 @@ from kernsemble._typing import FloatArray, IntArray
 from kernsemble._validation import read_weights
 from kernsemble.kernels import Kernel
 from kernsemble.preprocessing import ScalingKind
-from kernsemble.solvers.losses import LOSSES
-from kernsemble.svm.backends.base import Candidate, TrainingRows
+from kernsemble.solvers.losses import LOSSES, loss_with_probabilities
+from kernsemble.svm.backends.base import Candidate, Machines, TrainingRows
 from kernsemble.svm.calibration import Calibration, CurveKind, check_calibration
 from kernsemble.svm.estimator import KernelMachine, SelectsSettings
 from kernsemble.svm.model_selection.cross_validation import held_out_predictions
@@ -30,12 +30,18 @@ from kernsemble.svm.multiclass import (
 from kernsemble.svm.problem import Problem
 
 
+def _models_probabilities(machine: "EnsembleClassifier") -> bool:
+    """Return whether the loss models probabilities, that of the last fit if there was one."""
+    loss = getattr(machine, "loss_", machine._loss_for(machine.solver))
+    return loss in LOSSES and LOSSES[loss].has_probabilities
+
+
 def _has_probabilities(machine: "InfiniteEnsembleClassifier") -> bool:
-    loss = getattr(machine, "loss_", machine.loss)
-    if loss in LOSSES and not LOSSES[loss].has_probabilities:
+    if not _models_probabilities(machine):
         raise AttributeError(
-            f"loss = {loss!r} does not support predict_proba: use loss='logistic', or "
-            "InfiniteEnsembleClassifierCV, which calibrates probabilities"
+            f"loss = {machine.loss!r} does not support predict_proba: use "
+            f"loss={loss_with_probabilities()!r}, or InfiniteEnsembleClassifierCV, which "
+            "calibrates probabilities"
         )
     return True
 
@@ -43,11 +49,10 @@ def _has_probabilities(machine: "InfiniteEnsembleClassifier") -> bool:
 def _is_calibrated(machine: "InfiniteEnsembleClassifierCV") -> bool:
     is_calibrated = machine.calibration is not None
     is_calibrated &= getattr(machine, "calibration_", ...) is not None
-    loss = getattr(machine, "loss_", machine.loss)
-    if not is_calibrated and not (loss in LOSSES and LOSSES[loss].has_probabilities):
+    if not is_calibrated and not _models_probabilities(machine):
         raise AttributeError(
             "calibration = None does not support predict_proba: use 'sigmoid' or 'isotonic', or "
-            "loss='logistic', and fit again"
+            f"loss={loss_with_probabilities()!r}, and fit again"
         )
     return True
 
@@ -129,8 +134,8 @@ class InfiniteEnsembleClassifier(EnsembleClassifier):
         is such a sum.
     loss : {"hinge", "logistic", "squared_hinge", "auto"}, default="hinge"
         Loss function. All but the papers' hinge need the additive solver; the logistic loss
-        supports `predict_proba`. "auto" is the hinge with the exact solver and the logistic loss
-        with ``solver="additive"``.
+        supports `predict_proba`. "auto" is the hinge if the exact solver is used, and the logistic
+        loss if the additive one is.
     max_levels : int, default=256
         Maximum number of levels per column to which the additive solver rounds numbers (at most
         65,535). Columns with fewer distinct values are not rounded.
@@ -254,7 +259,13 @@ class InfiniteEnsembleClassifier(EnsembleClassifier):
         self
         """
         self._check_settings()
-        last = self._forget()
+        with self._replace_last_fit() as last:
+            self._fit(X, y, sample_weight, last)
+        return self
+
+    def _fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, last: Machines | None
+    ) -> None:
         rows, codes, weight = self._read(X, y, sample_weight)
         backend = self._choose_backend(rows)
         settings, problems = self._solver_settings(backend), self._problems(codes, weight)
@@ -263,7 +274,6 @@ class InfiniteEnsembleClassifier(EnsembleClassifier):
             prepared = backend.open(rows, settings).prepare(candidate)
             self.C_ = self._penalty(prepared)
             self._fit_machines(prepared, problems, settings, last, task)
-        return self
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: ArrayLike) -> FloatArray:
@@ -297,9 +307,9 @@ class InfiniteEnsembleClassifierCV(SelectsSettings, EnsembleClassifier):
         Kernel, as for `InfiniteEnsembleClassifier`, or a list to select from. Radial kernels that
         differ in gamma only share their distances. With "auto", stumps, perceptrons, trees and
         polytopes race on all scales: many on few rows, few on many, so that for two classes and
-        a thousand rows or more the search costs about twenty fits. On more than 10,000 rows,
-        with missing values, categories, ``solver="additive"`` or a loss other than the hinge,
-        "auto" is stumps on every scale.
+        a thousand rows or more the search costs about twenty fits. With missing values,
+        categories, ``solver="additive"`` or a loss other than the hinge, and by default on more
+        than 10,000 rows, "auto" is stumps on every scale.
     Cs : sequence of float, optional
         Values of C to select from. By default those of the papers, 2**-17, 2**-15, ..., 2**3; in
         a race multiples of ``C="scale"`` from a quarter to 64, and with the additive solver from
@@ -363,7 +373,7 @@ class InfiniteEnsembleClassifierCV(SelectsSettings, EnsembleClassifier):
            [0.003, 0.997]])
     """
 
-    paper_grid = PAPERS_PENALTIES
+    default_grid = PAPERS_PENALTIES
 
     def __init__(  # noqa: PLR0913, PLR0917 (settings, given by name)
         self,
@@ -424,7 +434,11 @@ class InfiniteEnsembleClassifierCV(SelectsSettings, EnsembleClassifier):
         self
         """
         self._check_settings()
-        self._forget()
+        with self._replace_last_fit():
+            self._fit(X, y, sample_weight)
+        return self
+
+    def _fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> None:
         rows, codes, weight = self._read(X, y, sample_weight)
         labels = self.classes_[codes]
         splits = read_splits(self.cv, X, labels, rows.weight, is_classifier=True)
@@ -435,10 +449,10 @@ class InfiniteEnsembleClassifierCV(SelectsSettings, EnsembleClassifier):
         validation = self._validation(rows, labels, splits, share_right, predictions, settings)
         variant = Variant({}, self._problems(codes, weight))
         with Task.of_fit(self, 2, X, y, sample_weight) as task:
-            selection = self._fit_best(validation, backend, [variant], task)
+            selection = self._select(validation, backend, [variant], task)
             tested = validation.tested
             self.calibration_ = self._calibrate(selection, codes[tested], rows.weight[tested])
-        return self
+            self._refit(selection, settings, task)
 
     def _calibrate(
         self, selection: Selection, codes: IntArray, weight: FloatArray

@@ -2,7 +2,8 @@
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import product
 from typing import Any, ClassVar, Literal, get_args
 
@@ -11,7 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import get_scorer
-from sklearn.utils import check_array, check_random_state, check_X_y
+from sklearn.utils import check_array, check_X_y
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kernsemble._arguments import check_choice, check_count, check_penalty, check_positive
@@ -19,6 +20,7 @@ from kernsemble._model_selection import Split, as_grid
 from kernsemble._progress import CallbackSupportMixin, Task
 from kernsemble._typing import FloatArray, IntArray, Rows
 from kernsemble._validation import as_table
+from kernsemble.exceptions import ArgumentError
 from kernsemble.kernels import Kernel
 from kernsemble.preprocessing import ScalingKind
 from kernsemble.solvers import Status
@@ -71,12 +73,10 @@ class ReadsTables(BaseEstimator):
         validate_data(self, X, reset=False, skip_check_array=True)
         return check_array(self.mixed_table_.transform(as_table(X)), **ALLOW_NAN)
 
-    def _forget(self) -> Machines | None:
-        """Remove the attributes of the last fit, and return its machines."""
-        last = getattr(self, "machines_", None)
-        for name in [name for name in vars(self) if name.endswith("_")]:
-            delattr(self, name)
-        return last
+    def _forget(self) -> dict[str, Any]:
+        """Remove the attributes of the last fit, and return them."""
+        names = [name for name in vars(self) if name.endswith("_")]
+        return {name: self.__dict__.pop(name) for name in names}
 
 
 class KernelMachine(CallbackSupportMixin, ReadsTables, ABC):  # type: ignore[misc,valid-type]
@@ -101,6 +101,19 @@ class KernelMachine(CallbackSupportMixin, ReadsTables, ABC):  # type: ignore[mis
     kernel_: Kernel
     machines_: Machines
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state without the attributes that `machines_` contains."""
+        state = dict(super().__getstate__())
+        machines = state.get("machines_")
+        for name in () if machines is None else machines.attributes():
+            state.pop(name, None)
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if "machines_" in state:
+            self.__dict__.update(self.machines_.attributes())
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
@@ -108,6 +121,18 @@ class KernelMachine(CallbackSupportMixin, ReadsTables, ABC):  # type: ignore[mis
             map(supports_missing, self._requested_kernels())
         )
         return tags
+
+    @contextmanager
+    def _replace_last_fit(self) -> Iterator[Machines | None]:
+        """Remove the attributes of the last fit, and restore them if no machine is fitted."""
+        last = self._forget()
+        try:
+            yield last.get("machines_")
+        except BaseException:
+            if "machines_" not in vars(self):
+                self._forget()
+                self.__dict__.update(last)
+            raise
 
     @property
     def _solver_allows_missing(self) -> bool:
@@ -139,7 +164,7 @@ class KernelMachine(CallbackSupportMixin, ReadsTables, ABC):  # type: ignore[mis
 
     def _requested_kernels(self) -> list[str | Kernel]:
         """Return the kernels to fit, or to select from."""
-        return as_list("kernel", self.kernel)
+        return as_list(self.kernel)
 
     def _unbound_kernels(self) -> list[Kernel]:
         """Return the kernels on the columns of the training rows."""
@@ -149,7 +174,8 @@ class KernelMachine(CallbackSupportMixin, ReadsTables, ABC):  # type: ignore[mis
         """Return checked rows, in which every missing value has a hypothesis, and targets."""
         rows, y = self._read_rows(X, y, **settings)
         kernels = self._unbound_kernels()
-        return self._columns.handle_missing(rows, kernels, self._solver_allows_missing), y
+        is_supported = self._solver_allows_missing
+        return self._columns.handle_missing(rows, kernels, self.solver, is_supported), y
 
     def _choose_backend(self, rows: TrainingRows) -> Backend:
         """Return the backend of the solver, the cheapest one for "auto"; store it by name."""
@@ -187,7 +213,7 @@ class KernelMachine(CallbackSupportMixin, ReadsTables, ABC):  # type: ignore[mis
             max_levels=self.max_levels,
             n_slices=self.n_slices,
             n_grids=self.n_grids,
-            seed=check_random_state(self.random_state).randint(2**31),
+            random_state=self.random_state,
         )
 
     def _penalty(self, prepared: PreparedRows, unit: float = 1.0) -> float:
@@ -235,8 +261,8 @@ class KernelMachine(CallbackSupportMixin, ReadsTables, ABC):  # type: ignore[mis
         return self.machines_.values(self._read_again(X), self._budget)
 
     def _read_again(self, X: ArrayLike) -> Rows:
-        rows, backend = super()._read_again(X), BACKENDS[self.solver_]
-        return self._columns.handle_missing(rows, [self.kernel_], backend.supports_missing)
+        rows, is_supported = super()._read_again(X), self.machines_.supports_missing
+        return self._columns.handle_missing(rows, [self.kernel_], self.solver_, is_supported)
 
 
 class SelectsSettings(KernelMachine):
@@ -245,7 +271,7 @@ class SelectsSettings(KernelMachine):
     Cs: Sequence[float] | None
     cv: Any
     scoring: Any
-    paper_grid: ClassVar[Sequence[float]]
+    default_grid: ClassVar[Sequence[float]]
 
     @property
     def _is_automatic(self) -> bool:
@@ -257,25 +283,35 @@ class SelectsSettings(KernelMachine):
 
     def _requested_scalings(self) -> list[ScalingKind | None] | None:
         """Return the scalings to select from, None for the default."""
-        return None if self.scaling == "auto" else as_list("scaling", self.scaling)
+        return None if self.scaling == "auto" else as_list(self.scaling)
 
-    def _races(self, rows: TrainingRows) -> bool:
-        """Return whether kernels race: on numbers without missing values, with an exact solver."""
-        if not self._is_automatic or self.solver not in {"auto", "exact"}:
-            return False
-        is_complete = self.mixed_table_ is None and not has_missing(rows.X)
-        is_small = rows.n_rows <= MAX_ROWS or self.solver == "exact"
-        return is_complete and is_small and BACKENDS["exact"].supports(self._loss_for_race)
-
-    @property
-    def _loss_for_race(self) -> type[Loss]:
-        return LOSSES[self._loss_for("exact")]
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        for name in ("kernel", "scaling"):
+            if len(as_list(getattr(self, name))) == 0:
+                raise ArgumentError(name, getattr(self, name), "give at least one")
 
     def _choose_backend(self, rows: TrainingRows) -> Backend:
-        if not self._races(rows):
-            return super()._choose_backend(rows)
-        self.solver_, self.loss_ = "exact", self._loss_for_race.name
-        return BACKENDS["exact"]
+        """Return the backend; for kernels that race, the cheapest one that supports them all."""
+        backend = super()._choose_backend(rows)
+        if self._races(rows, backend) and not backend.supports_any_kernel:
+            able = [each for each in BACKENDS.values() if each.supports_any_kernel]
+            backend = cheapest_backend(self._workload(rows), able)
+            self.solver_, self.loss_ = backend.name, self._loss_for(backend.name)
+        return backend
+
+    def _races(self, rows: TrainingRows, backend: Backend) -> bool:
+        """Return whether kernels race: for "auto", on numbers without missing values.
+
+        Beyond `MAX_ROWS` rows they race only if stumps need a kernel matrix as well.
+        """
+        if not self._is_automatic or self.mixed_table_ is not None or has_missing(rows.X):
+            return False
+        loss = LOSSES[self._loss_for("auto")]
+        able = [each for each in BACKENDS.values() if each.supports_any_kernel]
+        if self.solver == "auto" and rows.n_rows <= MAX_ROWS:
+            return any(each.supports(loss) for each in able)
+        return backend.supports_any_kernel
 
     @abstractmethod
     def _strata(self, y: Any) -> IntArray:
@@ -298,14 +334,14 @@ class SelectsSettings(KernelMachine):
         """Return the grid `Cs`; by default multiples of C="scale", or the papers' grid."""
         if self.Cs is None and multiples is not None:
             return PenaltyGrid(tuple(multiples), is_relative=True)
-        requested = self.paper_grid if self.Cs is None else self.Cs
+        requested = self.default_grid if self.Cs is None else self.Cs
         return PenaltyGrid(tuple(as_grid("Cs", requested, check_positive)))
 
-    def _fit_best(
+    def _select(
         self, validation: CrossValidation, backend: Backend, variants: list[Variant], task: Task
     ) -> Selection:
-        """Select the settings, fit the machines on all rows, and store both."""
-        select = self._race if self._races(validation.rows) else self._search
+        """Select the settings by cross-validation, and store the scores."""
+        select = self._race if self._races(validation.rows, backend) else self._search
         selection = select(validation, backend, variants, task)
         self.cv_results_ = selection.results
         self.best_index_ = selection.index
@@ -313,11 +349,12 @@ class SelectsSettings(KernelMachine):
         self.best_score_ = selection.score
         warn_unless_converged(selection.statuses, validation.settings)
         self.C_ = selection.params["C"] * selection.problems[0].penalty_unit
-        with task.part("refit", 1, len(selection.problems)) as part:
-            self._fit_machines(
-                selection.prepared, selection.problems, validation.settings, None, part
-            )
         return selection
+
+    def _refit(self, selection: Selection, settings: SolverSettings, task: Task) -> None:
+        """Fit the machines of the selected settings on all rows."""
+        with task.part("refit", 1, len(selection.problems)) as part:
+            self._fit_machines(selection.prepared, selection.problems, settings, None, part)
 
     def _search(
         self, validation: CrossValidation, backend: Backend, variants: list[Variant], task: Task
@@ -351,7 +388,7 @@ class SelectsSettings(KernelMachine):
             winner = race.winner(
                 race_candidates(rows.X, rows.weight, self._requested_scalings()),
                 self._strata(validation.y),
-                np.random.default_rng(validation.settings.seed),
+                np.random.default_rng(validation.settings.draw_seed()),
                 part,
             )
             self.race_results_ = race.results
@@ -368,10 +405,6 @@ class SelectsSettings(KernelMachine):
         return selection.after(race.statuses)
 
 
-def as_list(name: str, values: Any) -> list[Any]:
+def as_list(values: Any) -> list[Any]:
     """Return the values of a setting as a list; a single value becomes a list of one."""
-    if not isinstance(values, (list, tuple)):
-        return [values]
-    if len(values) == 0:
-        raise ValueError(f"{name} = {values!r}: give at least one")
-    return list(values)
+    return list(values) if isinstance(values, (list, tuple)) else [values]

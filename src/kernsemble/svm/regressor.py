@@ -15,7 +15,7 @@ from kernsemble._typing import FloatArray, IntArray
 from kernsemble._validation import read_weights
 from kernsemble.kernels import Kernel
 from kernsemble.preprocessing import ScalingKind
-from kernsemble.svm.backends.base import Candidate, TrainingRows
+from kernsemble.svm.backends.base import Candidate, Machines, TrainingRows
 from kernsemble.svm.estimator import KernelMachine, SelectsSettings
 from kernsemble.svm.model_selection.cross_validation import HeldOutNumbers
 from kernsemble.svm.model_selection.grid import Variant
@@ -73,8 +73,8 @@ class InfiniteEnsembleRegressor(EnsembleRegressor):
     loss : {"epsilon_insensitive", "squared", "auto"}, default="epsilon_insensitive"
         Loss function: that of support vector regression, or half the squared error, which has
         no epsilon, whose C does not depend on the unit of y, and which needs the additive
-        solver. "auto" is the first with the exact solver and the second with
-        ``solver="additive"``.
+        solver. "auto" is the first if the exact solver is used, and the second if the additive
+        one is.
     solver, max_levels, n_slices, n_grids, random_state
         As for `InfiniteEnsembleClassifier`.
 
@@ -154,7 +154,13 @@ class InfiniteEnsembleRegressor(EnsembleRegressor):
         self
         """
         self._check_settings()
-        last = self._forget()
+        with self._replace_last_fit() as last:
+            self._fit(X, y, sample_weight, last)
+        return self
+
+    def _fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, last: Machines | None
+    ) -> None:
         rows, target = self._read(X, y, sample_weight)
         backend = self._choose_backend(rows)
         settings = self._solver_settings(backend)
@@ -166,7 +172,6 @@ class InfiniteEnsembleRegressor(EnsembleRegressor):
             prepared = backend.open(rows, settings).prepare(candidate)
             self.C_ = self._penalty(prepared, problem.penalty_unit)
             self._fit_machines(prepared, [problem], settings, last, task)
-        return self
 
     def _width(self, spread: float) -> float:
         """Return the number that epsilon stands for, for targets of that spread."""
@@ -238,7 +243,7 @@ class InfiniteEnsembleRegressorCV(SelectsSettings, EnsembleRegressor):
     0.80
     """
 
-    paper_grid = GRID
+    default_grid = GRID
 
     def __init__(  # noqa: PLR0913, PLR0917 (settings, given by name)
         self,
@@ -294,7 +299,13 @@ class InfiniteEnsembleRegressorCV(SelectsSettings, EnsembleRegressor):
         """
         self._check_settings()
         epsilons = as_grid("epsilons", self.epsilons, check_not_negative)
-        self._forget()
+        with self._replace_last_fit():
+            self._fit(X, y, sample_weight, epsilons)
+        return self
+
+    def _fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, epsilons: list[float]
+    ) -> None:
         rows, target = self._read(X, y, sample_weight)
         splits = read_splits(self.cv, X, target, rows.weight, is_classifier=False)
         backend = self._choose_backend(rows)
@@ -307,9 +318,9 @@ class InfiniteEnsembleRegressorCV(SelectsSettings, EnsembleRegressor):
             for each in (epsilons if self._loss.has_epsilon else [0.0])
         ]
         with Task.of_fit(self, 2, X, y, sample_weight) as task:
-            selection = self._fit_best(validation, backend, variants, task)
+            selection = self._select(validation, backend, variants, task)
             self.epsilon_ = selection.params["epsilon"] * scale.spread
-        return self
+            self._refit(selection, settings, task)
 
     def _strata(self, y: Any) -> IntArray:
         return np.zeros(len(y), dtype=np.intp)

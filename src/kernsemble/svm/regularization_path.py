@@ -252,7 +252,7 @@ class SVMPath(
     ) -> tuple[Rows, IntArray, FloatArray, FloatArray]:
         """Return rows, class codes, counts of rows, and the factor of C for each row."""
         X, y = self._read_rows(X, y)
-        X = self._columns.handle_missing(X, [self._columns.kernel(self.kernel)], False)
+        X = self._columns.handle_missing(X, [self._columns.kernel(self.kernel)], "exact", False)
         codes = self._read_labels(y)
         counts = read_weights(sample_weight, X.shape[0])
         return X, codes, counts, counts * class_factors(self.class_weight, y, codes, counts)
@@ -267,7 +267,8 @@ class SVMPath(
             )
 
     def _read_again(self, X: ArrayLike) -> Rows:
-        rows = self._columns.handle_missing(super()._read_again(X), [self.kernel_], False)
+        rows = super()._read_again(X)
+        rows = self._columns.handle_missing(rows, [self.kernel_], "exact", False)
         return _double(rows)
 
     def _values(self, X: ArrayLike) -> FloatArray:

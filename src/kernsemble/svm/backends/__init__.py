@@ -42,4 +42,7 @@ def cheapest_backend(workload: Workload, backends: Sequence[Backend] | None = No
         if backend.supports(workload.loss)
         and (backend.supports_missing or not workload.has_missing)
     ]
+    if not able:
+        missing = " with missing values" if workload.has_missing else ""
+        raise ValueError(f"loss = {workload.loss.name!r}: no solver supports it{missing}")
     return able[int(np.argmin([backend.cost(workload) for backend in able]))]

@@ -19,6 +19,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 
+from sklearn.utils import check_random_state
+
 from kernsemble._progress import Task
 from kernsemble._threads import run
 from kernsemble._typing import BoolArray, FloatArray, IntArray, Rows
@@ -71,7 +73,11 @@ class SolverSettings:
     max_levels: int = 256
     n_slices: int | None = None
     n_grids: int = 512
-    seed: int = 0
+    random_state: Any = 0
+
+    def draw_seed(self) -> int:
+        """Return a random seed; the random state is advanced only if one is drawn."""
+        return int(check_random_state(self.random_state).randint(2**31))
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +93,12 @@ class Workload:
 
 
 class Machines(Value, ABC):
-    """Fitted machines, one or several on the same rows."""
+    """Fitted machines, one or several on the same rows.
+
+    `supports_missing` is whether rows to predict may have missing values.
+    """
+
+    supports_missing: ClassVar[bool] = False
 
     @abstractmethod
     def values(self, X: Rows, budget: Budget) -> FloatArray:
@@ -171,6 +182,8 @@ class Backend(ABC):
         The value of the estimators' `solver`.
     supports_missing : bool
         Whether missing values can be treated.
+    supports_any_kernel : bool
+        Whether every kernel can be used, so that kernels can race.
     penalty_multiples : tuple of float or None
         The default grid of C, in units of ``C="scale"``; None for the grid of the papers.
     default_max_iter : int or None
@@ -179,6 +192,7 @@ class Backend(ABC):
 
     name: ClassVar[str]
     supports_missing: ClassVar[bool] = False
+    supports_any_kernel: ClassVar[bool] = False
     penalty_multiples: ClassVar[tuple[float, ...] | None] = None
     default_max_iter: ClassVar[int | None] = None
 
@@ -247,6 +261,6 @@ def longest_run(solutions: Sequence[Any]) -> int:
     return max(1, *(each.n_iter for each in solutions))
 
 
-def inverse(distance: float) -> float:
+def inverse_or_one(distance: float) -> float:
     """Return 1 over a mean distance, 1 for rows that are all equal."""
     return 1.0 / distance if distance > 0.0 else 1.0

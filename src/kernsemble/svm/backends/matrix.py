@@ -17,7 +17,7 @@ from kernsemble._typing import FloatArray, IntArray, Rows
 from kernsemble.kernels import Boosted, Kernel
 from kernsemble.kernels.columns import leaves
 from kernsemble.kernels.radial import Radial
-from kernsemble.preprocessing import FeatureScaling
+from kernsemble.preprocessing import FeatureScaling, ScalingKind
 from kernsemble.solvers import Fold, Solution, Status, solve_dual, solve_folds
 from kernsemble.solvers.folds import bounds_at
 from kernsemble.solvers.interrupts import Watch
@@ -34,7 +34,7 @@ from kernsemble.svm.backends.base import (
     TrainingRows,
     Workload,
     Workspace,
-    inverse,
+    inverse_or_one,
     longest_run,
     solve_each,
 )
@@ -84,7 +84,7 @@ class PreparedMatrix(PreparedRows):
     def inverse_mean_distance(self) -> float:
         matrix, share = as_matrix(self.K), self.rows.weight / self.rows.weight.sum()
         values = matrix.times(np.arange(len(share)), share)
-        return inverse(float(share @ (matrix.diagonal - values)))
+        return inverse_or_one(float(share @ (matrix.diagonal - values)))
 
     def solve(
         self,
@@ -166,9 +166,9 @@ class MatrixWorkspace(Workspace):
     budget: Budget
 
     def prepare(self, candidate: Candidate) -> PreparedMatrix:
-        (found,) = self.map([candidate], lambda _, prepared: prepared)
-        assert isinstance(found, PreparedMatrix)
-        return found
+        scaling, scaled = self._scale(candidate.scaling)
+        ((_, prepared),) = self._prepare_family([(0, candidate.kernel)], scaling, scaled)
+        return prepared
 
     def map(
         self, candidates: Sequence[Candidate], function: Callable[[int, PreparedRows], Result]
@@ -180,9 +180,7 @@ class MatrixWorkspace(Workspace):
         """
         results: dict[int, Result] = {}
         for scaling in dict.fromkeys(each.scaling for each in candidates):
-            common = FeatureScaling.from_rows(self.rows.X, scaling, self.rows.weight)
-            common = common.sparing(self.rows.is_category)
-            scaled = common.transform(self.rows.X)
+            common, scaled = self._scale(scaling)
             numbered = [
                 (place, each.kernel)
                 for place, each in enumerate(candidates)
@@ -192,6 +190,11 @@ class MatrixWorkspace(Workspace):
                 for place, prepared in self._prepare_family(list(family), common, scaled):
                     results[place] = function(place, prepared)
         return [results[place] for place in range(len(candidates))]
+
+    def _scale(self, kind: ScalingKind | None) -> tuple[FeatureScaling, Rows]:
+        scaling = FeatureScaling.from_rows(self.rows.X, kind, self.rows.weight)
+        scaling = scaling.sparing(self.rows.is_category)
+        return scaling, scaling.transform(self.rows.X)
 
     def _prepare_family(
         self, family: list[tuple[int, Kernel]], scaling: FeatureScaling, scaled: Rows
@@ -218,9 +221,10 @@ class MatrixBackend(Backend):
     """Solve on the kernel matrix between all rows; exact for every kernel."""
 
     name = "exact"
+    supports_any_kernel = True
 
     def supports(self, loss: type[Loss]) -> bool:
-        return loss.is_bounded
+        return issubclass(loss, Kinked)
 
     def cost(self, workload: Workload) -> float:
         return float(workload.rows.n_rows) ** 2
@@ -282,8 +286,9 @@ def _solve(
     watch: Watch,
 ) -> Solution:
     """Return the solution of a problem, from given coefficients if there are any."""
-    loss, spread = _bounded(problem.loss), problem.scale.spread
-    lower, upper = bounds_at(C / spread, loss.lower), bounds_at(C / spread, loss.upper)
+    loss, strength = _bounded(problem.loss), C / problem.penalty_unit
+    lower, upper = bounds_at(strength, loss.lower), bounds_at(strength, loss.upper)
+    start = None if first is None else first / problem.scale.spread
     found = solve_dual(
         matrix,
         loss.p,
@@ -292,7 +297,7 @@ def _solve(
         epsilon=loss.epsilon,
         tol=settings.tol,
         max_iter=settings.max_iter,
-        start=None if first is None else _start(first / spread, matrix, loss.p, lower, upper),
+        start=None if start is None else _start(start, matrix, loss.p, lower, upper),
         watch=watch,
     )
     return problem.scale.restore_solution(found)

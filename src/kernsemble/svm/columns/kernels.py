@@ -50,9 +50,11 @@ class Columns:
         self._check_categories(kernel)
         return kernel
 
-    def handle_missing(self, X: Rows, kernels: Sequence[Kernel], backend_allows: bool) -> Rows:
+    def handle_missing(
+        self, X: Rows, kernels: Sequence[Kernel], solver: str, is_supported: bool
+    ) -> Rows:
         """Return rows in which every missing value has a hypothesis; see `missing_values`."""
-        return handle_missing(X, kernels, self.names, backend_allows)
+        return handle_missing(X, kernels, self.names, solver, is_supported)
 
     def _beside_categories(self, kernel: Kernel) -> Kernel:
         categories = Category().on(np.flatnonzero(self.is_category).tolist())

@@ -45,21 +45,26 @@ def used_columns(kernels: Sequence[Kernel], n_columns: int) -> BoolArray:
 
 
 def handle_missing(
-    X: Rows, kernels: Sequence[Kernel], names: tuple[str, ...] | None, backend_allows: bool
+    X: Rows,
+    kernels: Sequence[Kernel],
+    names: tuple[str, ...] | None,
+    solver: str,
+    is_supported: bool,
 ) -> Rows:
     """Return rows in which every missing value has a hypothesis; zero in unused columns.
 
-    Raise an error that names the first column in which a missing value cannot be treated.
+    `is_supported` is whether the solver supports missing values at all. Raise an error that names
+    the first column in which a missing value cannot be treated.
     """
-    is_fine = backend_allows and all(map(supports_missing, kernels))
+    is_fine = is_supported and all(map(supports_missing, kernels))
     if is_fine or not has_missing(X):
         return X
     is_used = used_columns(kernels, X.shape[1])
     is_affected = np.isnan(X).any(axis=0) & is_used
-    if not backend_allows and is_affected.any():
+    if not is_supported and is_affected.any():
         raise ValueError(
             f"column {column_name(np.flatnonzero(is_affected), names)} of X has missing values "
-            "(NaN), which solver = 'exact' does not support: fill them in, or use "
+            f"(NaN), which solver = {solver!r} does not support: fill them in, or use "
             "solver='additive' with stumps and categories, which have a hypothesis \"the value "
             'is missing"'
         )

@@ -15,7 +15,7 @@ from kernsemble._model_selection import HeldOutClassifier, Split, comparable_mea
 from kernsemble._progress import Task
 from kernsemble._typing import FloatArray, IntArray, Rows
 from kernsemble.solvers import Status
-from kernsemble.solvers.losses import LOSSES
+from kernsemble.solvers.losses import LOSSES, loss_with_probabilities
 from kernsemble.svm.backends.base import PreparedRows, SolverSettings, TrainingRows
 from kernsemble.svm.calibration import Calibration
 from kernsemble.svm.multiclass import Reduction
@@ -27,7 +27,13 @@ class HeldOutClasses(HeldOutClassifier):
 
     def __init__(self, classes: Any, reduction: Reduction, values: FloatArray) -> None:
         super().__init__(classes)
-        self.reduction, self.values = reduction, values
+        self.reduction, self.values, self.needs_probabilities = reduction, values, False
+
+    @property
+    def predict_proba(self) -> Any:
+        """Record that a scorer needs probabilities, which there are none of."""
+        self.needs_probabilities = True
+        raise AttributeError(f"{type(self).__name__} has no predict_proba")
 
     def decision_function(self, X: ArrayLike) -> FloatArray:  # noqa: ARG002
         return self.reduction.decisions(self.values)
@@ -171,12 +177,12 @@ class CrossValidation:
         try:
             return self.scorer(predictions, X, y, **weights)
         except AttributeError as error:
-            if error.name != "predict_proba" and hasattr(predictions, "predict_proba"):
+            if not getattr(predictions, "needs_probabilities", False):
                 raise
             raise ValueError(
                 f"scoring = {self.scorer} needs probabilities, which are calibrated only after "
                 "model selection: use a score of classes or of decision values, or "
-                "loss='logistic'"
+                f"loss={loss_with_probabilities()!r}"
             ) from error
 
 

@@ -35,7 +35,7 @@ from kernsemble.solvers.additive import (
 from kernsemble.solvers.additive.levels import Levels
 from kernsemble.solvers.additive.quantise import quantise
 from kernsemble.solvers.interrupts import Watch
-from kernsemble.solvers.losses import Loss
+from kernsemble.solvers.losses import Kinked, Loss, Smooth
 from kernsemble.svm.backends.base import (
     Backend,
     Candidate,
@@ -46,7 +46,7 @@ from kernsemble.svm.backends.base import (
     TrainingRows,
     Workload,
     Workspace,
-    inverse,
+    inverse_or_one,
     longest_run,
     solve_each,
 )
@@ -85,6 +85,7 @@ class Restart(Value):
 class TableMachines(Machines):
     """Machines as tables of levels, with the error that sampled hypotheses leave."""
 
+    supports_missing = True
     tables: FittedTables
     sampling_error: float
     restart: Restart | None
@@ -117,7 +118,7 @@ class PreparedTables(PreparedRows):
         """
         s = self.tables.scale
         z = self.tables.edges_of(self.tables.sums(self.weight / self.weight.sum()))  # s F
-        return inverse(float(s @ z - z @ z))
+        return inverse_or_one(float(s @ z - z @ z))
 
     def solve(
         self,
@@ -233,6 +234,7 @@ class TablesWorkspace(Workspace):
     weight: FloatArray
     is_category: BoolArray
     settings: SolverSettings
+    seed: int
 
     @cached_property
     def columns(self) -> tuple[list[Levels], IntArray]:
@@ -263,7 +265,7 @@ class TablesWorkspace(Workspace):
     def _blocks(self, kernel: Kernel, scaling: FeatureScaling, rows: FloatArray) -> list[Block]:
         """Return the tables of a kernel that is bound to scaled rows, slices before cells."""
         gridded, sliced = _split_terms(kernel)
-        rng = np.random.default_rng(self.settings.seed)
+        rng = np.random.default_rng(self.seed)
         blocks: list[Block] = []
         if sliced:
             blocks.append(self._slicing(reduce(add, sliced), scaling, rng))
@@ -313,8 +315,8 @@ class TablesBackend(Backend):
     rows_worth_tables: int = 3_000
     rows_worth_sampling: int = 10_000
 
-    def supports(self, loss: type[Loss]) -> bool:  # noqa: ARG002
-        return True
+    def supports(self, loss: type[Loss]) -> bool:
+        return issubclass(loss, (Kinked, Smooth))
 
     def cost(self, workload: Workload) -> float:
         n, n_features = workload.rows.X.shape
@@ -329,7 +331,7 @@ class TablesBackend(Backend):
 
     def open(self, rows: TrainingRows, settings: SolverSettings) -> TablesWorkspace:
         X = dense_rows(rows.X, settings.budget)
-        return TablesWorkspace(X, rows.weight, rows.is_category, settings)
+        return TablesWorkspace(X, rows.weight, rows.is_category, settings, settings.draw_seed())
 
 
 def represents_exactly(kernel: Kernel, n_features: int) -> bool | None:
