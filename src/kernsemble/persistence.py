@@ -19,11 +19,11 @@ from zipfile import ZIP_DEFLATED, ZipFile
 from sklearn.base import BaseEstimator
 
 from kernsemble._files import atomic_write, check_folder
-from kernsemble._value import Value
+from kernsemble._value_object import Value
 
 __all__ = ["ModelFileError", "UntrustedModelError", "VersionMismatchWarning", "load", "save"]
 
-FORMAT = 1
+FORMAT = 2  # 1: classes of svm in other modules
 HEADER = "kernsemble.json"
 RECORDED = ("kernsemble", "scikit-learn", "numpy", "skops")
 
@@ -221,6 +221,11 @@ def _checked_versions(path: Path, content: bytes) -> dict[str, str]:
         raise ModelFileError(
             f"{path} has format {written_as}, and this version of kernsemble reads formats up to "
             f"{FORMAT}. It was saved with {_text(versions)}: install that version"
+        )
+    if written_as < FORMAT:
+        raise ModelFileError(
+            f"{path} has format {written_as}, of an older version ({_text(versions)}), and this "
+            f"version of kernsemble reads format {FORMAT}: fit the model again"
         )
     if _series(versions["kernsemble"]) != _series(version("kernsemble")):
         _warn_of_versions(path, versions)

@@ -10,7 +10,7 @@ from kernsemble.datasets import make_threenorm
 from kernsemble.kernels import Stump
 from kernsemble.solvers import Status, solve_dual, solve_folds, solve_path
 from kernsemble.solvers.folds import bounds_at, handed_over
-from kernsemble.solvers.matrix import WholeMatrix
+from kernsemble.solvers.kernel_matrix import WholeMatrix
 
 X, y = make_threenorm(120, random_state=0)
 K, p = Stump().bind(X)(X), y.astype(float)

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from kernsemble.solvers.kernel_products import DenseProducts, LowRankProducts
 from kernsemble.solvers.low_rank import pivoted_cholesky
 from kernsemble.solvers.multiplicative import solve_multiplicative
-from kernsemble.solvers.products import DenseProducts, LowRankProducts
 
 METHODS = ["greedy", "random"]
 

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from kernsemble.datasets import make_threenorm, make_xor
 from kernsemble.kernels import Laplacian, Perceptron, Stump
 from kernsemble.solvers import Status, solve_dual, solve_folds
-from kernsemble.solvers.matrix import RowsOnDemand, WholeMatrix
+from kernsemble.solvers.kernel_matrix import RowsOnDemand, WholeMatrix
 
 
 class Source:

@@ -5,12 +5,12 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize_scalar, nnls
 
+from kernsemble.solvers.kernel_products import DenseProducts, LowRankProducts, SliceProducts
 from kernsemble.solvers.multiplicative import (
     UpdateStatus,
     solve_multiplicative,
     solve_multiplicative_fixed,
 )
-from kernsemble.solvers.products import DenseProducts, LowRankProducts, SliceProducts
 from kernsemble.solvers.projection import projection_rate
 
 SEEDS = range(6)

@@ -11,7 +11,7 @@ from scipy.optimize import lsq_linear
 from kernsemble.datasets import make_threenorm
 from kernsemble.kernels import Gaussian, Linear, Stump
 from kernsemble.solvers import Status, solve_dual
-from kernsemble.solvers.matrix import WholeMatrix
+from kernsemble.solvers.kernel_matrix import WholeMatrix
 from kernsemble.solvers.regularization_path import Side, follow, solve_regularization_path, state
 from kernsemble.solvers.regularization_path.state import PathTuning
 

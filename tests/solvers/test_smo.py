@@ -10,8 +10,8 @@ from sklearn.svm import SVC, SVR
 from kernsemble.datasets import make_threenorm, make_xor
 from kernsemble.kernels import Laplacian, Perceptron, Stump, StumpRegion
 from kernsemble.solvers import Solution, Status, smo, solve_dual
-from kernsemble.solvers.pairs import NEARLY
 from kernsemble.solvers.smo import DualTuning
+from kernsemble.solvers.working_pairs import NEARLY
 
 KERNELS = [Stump(), Perceptron().simplified, Laplacian()]
 PENALTIES = 2.0 ** np.array([-17, -9, -5, -1, 3, 9, 15])

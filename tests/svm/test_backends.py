@@ -19,7 +19,7 @@ from kernsemble.svm import (
 from kernsemble.svm.backends import BACKENDS
 from kernsemble.svm.backends.base import Candidate, SolverSettings, TrainingRows, Workload
 from kernsemble.svm.backends.matrix import MatrixBackend
-from kernsemble.svm.backends.memory import Budget
+from kernsemble.svm.backends.memory_budget import Budget
 from kernsemble.svm.backends.tables import TablesBackend
 
 X, y = make_threenorm(80, random_state=0)

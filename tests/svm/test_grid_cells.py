@@ -26,7 +26,7 @@ from kernsemble.svm import (
 from kernsemble.svm.backends import cheapest_backend
 from kernsemble.svm.backends.base import Candidate, SolverSettings, TrainingRows, Workload
 from kernsemble.svm.backends.matrix import MatrixBackend
-from kernsemble.svm.backends.memory import Budget
+from kernsemble.svm.backends.memory_budget import Budget
 from kernsemble.svm.backends.tables import TablesBackend
 from kernsemble.svm.backends.tables.cells import CellTables
 

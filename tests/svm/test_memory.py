@@ -8,8 +8,8 @@ from scipy import sparse
 from kernsemble.datasets import make_threenorm
 from kernsemble.exceptions import GramTooLargeError, RowsOnDemandWarning
 from kernsemble.kernels import Laplacian, Stump
-from kernsemble.solvers.matrix import RowsOnDemand
-from kernsemble.svm.backends.memory import Budget
+from kernsemble.solvers.kernel_matrix import RowsOnDemand
+from kernsemble.svm.backends.memory_budget import Budget
 
 X, _ = make_threenorm(200, random_state=0)
 SIZE = 200 * 200 * 8 / 2**20  # megabytes of the whole matrix

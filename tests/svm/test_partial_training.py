@@ -17,8 +17,8 @@ from kernsemble import load, save
 from kernsemble.datasets import make_threenorm
 from kernsemble.exceptions import ConditionalKernelError, GramTooLargeError
 from kernsemble.kernels import Category, Gaussian, Linear, Perceptron, Stump
+from kernsemble.solvers.kernel_products import DenseProducts
 from kernsemble.solvers.multiplicative import UpdateStatus, solve_multiplicative
-from kernsemble.solvers.products import DenseProducts
 from kernsemble.svm import MultiplicativeSVC
 from kernsemble.svm.partial_training.expansion import interpolated, without_rounding
 from kernsemble.svm.partial_training.products import CostModel

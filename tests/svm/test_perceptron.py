@@ -12,7 +12,7 @@ from sklearn.base import clone
 from kernsemble.boosting import KernelBoost
 from kernsemble.exceptions import ConditionalKernelError, RowsOnDemandWarning
 from kernsemble.kernels import Boosted, Gaussian, Laplacian, Linear, Stump
-from kernsemble.solvers.matrix import RowsOnDemand
+from kernsemble.solvers.kernel_matrix import RowsOnDemand
 from kernsemble.solvers.perceptron import (
     mistakes_on_demand,
     mistakes_on_features,

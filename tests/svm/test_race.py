@@ -17,7 +17,7 @@ from sklearn.model_selection import (
     TimeSeriesSplit,
 )
 
-from kernsemble._model_selection import read_splits
+from kernsemble._folds import read_splits
 from kernsemble.datasets import make_threenorm
 from kernsemble.kernels import Exponential, Laplacian, Perceptron, Stump
 from kernsemble.preprocessing import FeatureScaling

@@ -10,7 +10,7 @@ from scipy.special import log_softmax, softmax
 from sklearn.utils import check_random_state
 
 from kernsemble._arguments import check_count, check_positive, check_share
-from kernsemble._model_selection import as_grid
+from kernsemble._folds import as_grid
 from kernsemble._progress import Task, with_callbacks
 from kernsemble._typing import FloatArray, IntArray
 from kernsemble.boosting.adaboost_rounds import AdaBoostEnding, AdaBoostRounds, Ensemble

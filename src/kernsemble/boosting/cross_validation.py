@@ -10,7 +10,7 @@ from scipy.special import softmax
 from sklearn.metrics import get_scorer
 from sklearn.utils.metaestimators import available_if
 
-from kernsemble._model_selection import (
+from kernsemble._folds import (
     HeldOutClassifier,
     Split,
     check_classes,

@@ -17,7 +17,7 @@ from kernsemble._arguments import (
     check_positive,
     check_share,
 )
-from kernsemble._model_selection import PAPERS_PENALTIES, as_grid
+from kernsemble._folds import PAPERS_PENALTIES, as_grid
 from kernsemble._progress import Task, with_callbacks
 from kernsemble._typing import FloatArray, IntArray
 from kernsemble.boosting.cross_validation import VotingEnsembleCV

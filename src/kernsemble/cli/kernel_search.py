@@ -4,7 +4,7 @@ from typing import Any, NamedTuple, get_args
 
 import numpy as np
 
-from kernsemble._model_selection import fold_scores
+from kernsemble._folds import fold_scores
 from kernsemble.cli.console import CommandError
 from kernsemble.cli.training_data import TrainingData
 from kernsemble.inspection.scores import Score, fold_score

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from kernsemble._value import Value
+from kernsemble._value_object import Value
 from kernsemble.cli.console import CommandError, one_line
 from kernsemble.cli.table_files import MISSING, ColumnKind
 

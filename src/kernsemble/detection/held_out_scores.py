@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kernsemble._model_selection import Split, cross_validation_results
+from kernsemble._folds import Split, cross_validation_results
 from kernsemble._progress import Task
 from kernsemble._typing import BoolArray, FloatArray, IntArray
 from kernsemble.detection.local_kernels import DistanceOverrides, LocalKernels

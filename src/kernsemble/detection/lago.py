@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kernsemble._arguments import check_choice, check_count, check_positive
-from kernsemble._model_selection import as_grid
+from kernsemble._folds import as_grid
 from kernsemble._progress import CallbackSupportMixin, Task, with_callbacks
 from kernsemble._typing import FloatArray, IntArray
 from kernsemble._validation import read_classes, read_weights, refuse_one_class

@@ -8,7 +8,7 @@ from sklearn.metrics import pairwise_distances
 
 from kernsemble import _threads
 from kernsemble._typing import FloatArray, IntArray
-from kernsemble._value import Value
+from kernsemble._value_object import Value
 from kernsemble.detection.neighbours import KernelShape, Neighbours, positive_widths
 from kernsemble.kernels.distances import l2_tile
 from kernsemble.solvers.kernel_sums import Profile, bounded, elliptical_squares, kernel_sums

@@ -8,7 +8,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from kernsemble._memory import physical_memory
 from kernsemble._typing import BoolArray, FloatArray, IntArray
-from kernsemble._value import Value
+from kernsemble._value_object import Value
 from kernsemble.solvers.kernel_sums import mean_differences, neighbour_shares
 
 Algorithm: TypeAlias = Literal["auto", "kd_tree", "ball_tree", "brute", "approximate"]

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from kernsemble._arguments import check_count
-from kernsemble._model_selection import Split, check_classes, read_splits
+from kernsemble._folds import Split, check_classes, read_splits
 from kernsemble._typing import Array, FloatArray, IntArray
 
 

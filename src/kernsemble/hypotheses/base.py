@@ -7,7 +7,7 @@ import numpy as np
 
 from kernsemble._arguments import check_count
 from kernsemble._typing import FloatArray, Rows
-from kernsemble._value import Value
+from kernsemble._value_object import Value
 
 
 class Hypotheses(Value, ABC):

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kernsemble._typing import FloatArray
-from kernsemble._value import Value
+from kernsemble._value_object import Value
 from kernsemble.inspection.dataframes import as_frame
 from kernsemble.inspection.ensemble_view import EnsembleView
 

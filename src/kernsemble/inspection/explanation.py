@@ -8,7 +8,7 @@ import numpy as np
 
 from kernsemble._arguments import check_choice, check_count
 from kernsemble._typing import FloatArray
-from kernsemble._value import Value
+from kernsemble._value_object import Value
 from kernsemble.inspection.dataframes import as_frame
 from kernsemble.inspection.decomposition import Interaction, ProductForm
 from kernsemble.inspection.shapley import (

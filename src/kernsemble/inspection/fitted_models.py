@@ -19,7 +19,7 @@ from kernsemble.inspection.table_decomposition import decompose_tables
 from kernsemble.inspection.vote_decomposition import decompose_votes
 from kernsemble.kernels import Kernel
 from kernsemble.svm import MultiplicativeSVC, SVMPath
-from kernsemble.svm.backends.memory import Budget
+from kernsemble.svm.backends.memory_budget import Budget
 from kernsemble.svm.estimator import KernelMachine
 from kernsemble.svm.multiclass import OneVersusOne
 
@@ -239,7 +239,7 @@ def as_fitted_model(model: Any) -> FittedModel:
         check_is_fitted(model, "voters_")
         return VotingModel(model)
     if isinstance(model, (KernelMachine, SVMPath, MultiplicativeSVC)):
-        check_is_fitted(model, ["support_", "tables_"], all_or_any=any)
+        check_is_fitted(model, ["machines_", "support_"], all_or_any=any)
         return SupportVectorModel(model)
     raise TypeError(
         f"model = {model!r}: give a fitted model of kernsemble.svm or kernsemble.boosting; for a "

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from kernsemble._typing import FloatArray
-from kernsemble._value import Value
+from kernsemble._value_object import Value
 from kernsemble.inspection.dataframes import as_frame
 
 

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 from scipy.special import gammaln
 
 from kernsemble._typing import FloatArray, IntArray
-from kernsemble._value import Value
+from kernsemble._value_object import Value
 from kernsemble.hypotheses import PerceptronSet
 from kernsemble.hypotheses.perceptrons import mean_absolute_cosine
 from kernsemble.inspection.expansion_decomposition import SupportVectors, kernel_terms

@@ -15,7 +15,7 @@ from typing import Any, Self
 import numpy as np
 
 from kernsemble._typing import FloatArray
-from kernsemble._value import Value
+from kernsemble._value_object import Value
 
 NEAR = 1e-9  # relative difference below which two numbers are the same category
 

@@ -11,8 +11,8 @@ from sklearn.base import clone
 from kernsemble._arguments import check_count, check_positive
 from kernsemble._axes import one_axes
 from kernsemble._typing import FloatArray
+from kernsemble.solvers.kernel_products import DenseProducts
 from kernsemble.solvers.multiplicative import solve_multiplicative, solve_multiplicative_fixed
-from kernsemble.solvers.products import DenseProducts
 from kernsemble.svm import MultiplicativeSVC
 
 PAPERS_RATES = (0.005, 0.01, 0.02, 0.04)

@@ -18,7 +18,7 @@ from kernsemble._validation import (
     column_names,
     present_rows,
 )
-from kernsemble._value import Value
+from kernsemble._value_object import Value
 from kernsemble.exceptions import ConditionalKernelError
 from kernsemble.hypotheses import HypothesisSet
 from kernsemble.kernels.gram import Embedded, fill_gram

@@ -24,7 +24,7 @@ from kernsemble._arguments import check_count
 from kernsemble._jit import jit
 from kernsemble._threads import blocks, run
 from kernsemble._typing import Array, FloatArray, IntArray, Rows
-from kernsemble._value import Value
+from kernsemble._value_object import Value
 from kernsemble.exceptions import UnboundKernelError
 from kernsemble.kernels.algebra import OnColumns, Scaled
 from kernsemble.kernels.base import Kernel

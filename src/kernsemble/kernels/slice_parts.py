@@ -11,7 +11,7 @@ from scipy import sparse
 from kernsemble._threads import run
 from kernsemble._typing import FloatArray, IntArray, Rows
 from kernsemble._validation import as_table, check_n_features, chosen_columns
-from kernsemble._value import Value
+from kernsemble._value_object import Value
 from kernsemble.hypotheses.perceptrons import mean_absolute_cosine
 from kernsemble.kernels.algebra import OnColumns
 from kernsemble.kernels.base import Kernel, PointKernel

@@ -30,7 +30,7 @@ from numpy.typing import ArrayLike
 from kernsemble._arguments import check_count
 from kernsemble._typing import Array, FloatArray, IntArray
 from kernsemble._validation import as_table
-from kernsemble._value import Value
+from kernsemble._value_object import Value
 from kernsemble.exceptions import UnboundKernelError
 from kernsemble.kernels.algebra import Logic, OnColumns, Scaled, Sum
 from kernsemble.kernels.base import Kernel

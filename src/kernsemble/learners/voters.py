@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from kernsemble._typing import FloatArray, IntArray, Rows
-from kernsemble._value import Value
+from kernsemble._value_object import Value
 
 
 class Voters(Value, ABC):

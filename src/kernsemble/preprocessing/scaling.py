@@ -9,7 +9,7 @@ from scipy import sparse
 from kernsemble._arguments import check_choice
 from kernsemble._typing import BoolArray, FloatArray, Rows
 from kernsemble._validation import column_ends
-from kernsemble._value import Value
+from kernsemble._value_object import Value
 from kernsemble.hypotheses import StumpSet
 
 ScalingKind: TypeAlias = Literal["range", "rank", "distinct"]

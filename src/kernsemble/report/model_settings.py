@@ -36,7 +36,7 @@ def _short(value: Any) -> str:
 def _learned(model: Any) -> dict[str, str]:
     """Return the fitted attributes that the model has."""
     found: dict[str, str] = {}
-    for name in ("kernel_", "C_", "epsilon_", "nu_", "solver_", "best_score_"):
+    for name in ("kernel_", "C_", "epsilon_", "nu_", "solver_", "loss_", "best_score_"):
         if hasattr(model, name):
             value = getattr(model, name)
             found[name] = f"{value:.6g}" if isinstance(value, float) else _short(value)

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import is_classifier
 
-from kernsemble._model_selection import fold_scores
+from kernsemble._folds import fold_scores
 from kernsemble.inspection.scores import Score, fold_score
 
 MAX_LINES = 8  # maximum number of lines plotted

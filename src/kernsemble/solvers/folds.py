@@ -15,7 +15,7 @@ import numpy as np
 from kernsemble._threads import run
 from kernsemble._typing import FloatArray, IntArray
 from kernsemble.solvers.interrupts import StopSignal, Watch
-from kernsemble.solvers.matrix import Matrix, RowsOnDemand, as_matrix
+from kernsemble.solvers.kernel_matrix import Matrix, RowsOnDemand, as_matrix
 from kernsemble.solvers.result import Solution, Status
 from kernsemble.solvers.smo import solve_dual
 

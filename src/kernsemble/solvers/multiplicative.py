@@ -31,7 +31,7 @@ import numpy as np
 
 from kernsemble._arguments import check_count, check_positive
 from kernsemble._typing import BoolArray, FloatArray, IntArray
-from kernsemble.solvers.products import Products
+from kernsemble.solvers.kernel_products import Products
 from kernsemble.solvers.projection import inner, projection_rate
 
 ROUNDING = 1e-12  # objective that counts as zero, relative to the largest diagonal entry

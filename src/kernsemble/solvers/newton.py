@@ -7,8 +7,8 @@ from scipy.linalg import LinAlgError, cho_factor, solve_triangular
 
 from kernsemble._jit import jit
 from kernsemble._typing import BoolArray, FloatArray, IntArray
-from kernsemble.solvers.matrix import WholeMatrix
-from kernsemble.solvers.pairs import NEARLY
+from kernsemble.solvers.kernel_matrix import WholeMatrix
+from kernsemble.solvers.working_pairs import NEARLY
 
 ROUNDS = 6  # maximum number of times that coefficients outside their bounds are fixed
 WIDEST_BORDER = 1 / 6  # largest border, relative to the rows factored; a wider one costs a factor

@@ -11,7 +11,7 @@ import numpy as np
 
 from kernsemble._jit import jit
 from kernsemble._typing import FloatArray, IntArray
-from kernsemble.solvers.matrix import Matrix
+from kernsemble.solvers.kernel_matrix import Matrix
 
 LOOK_AHEAD = 256  # rows that are searched at a time for the next mistake
 

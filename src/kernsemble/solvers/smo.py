@@ -21,11 +21,11 @@ import numpy as np
 
 from kernsemble._typing import BoolArray, FloatArray, IntArray
 from kernsemble.solvers.interrupts import Watch
-from kernsemble.solvers.matrix import Matrix, RowsOnDemand, WholeMatrix, as_matrix
+from kernsemble.solvers.kernel_matrix import Matrix, RowsOnDemand, WholeMatrix, as_matrix
 from kernsemble.solvers.newton import Newton, is_free
 from kernsemble.solvers.optimality import evidence, hulls_meet
-from kernsemble.solvers.pairs import offsets, pair_steps
 from kernsemble.solvers.result import Solution, Status
+from kernsemble.solvers.working_pairs import offsets, pair_steps
 
 CURVATURE_FLOOR = 1e-12  # smallest curvature of a pair, relative to the largest squared distance
 

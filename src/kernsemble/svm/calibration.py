@@ -18,7 +18,7 @@ from sklearn.isotonic import IsotonicRegression
 
 from kernsemble._arguments import check_choice
 from kernsemble._typing import FloatArray, IntArray
-from kernsemble._value import Value
+from kernsemble._value_object import Value
 from kernsemble.solvers.losses import LOSSES
 from kernsemble.svm.multiclass import Reduction
 

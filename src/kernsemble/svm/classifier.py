@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
-from kernsemble._model_selection import PAPERS_PENALTIES, check_classes, read_splits, share_right
+from kernsemble._folds import PAPERS_PENALTIES, check_classes, read_splits, share_right
 from kernsemble._progress import Task, with_callbacks
 from kernsemble._typing import FloatArray, IntArray
 from kernsemble._validation import read_weights

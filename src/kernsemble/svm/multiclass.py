@@ -18,7 +18,7 @@ from sklearn.utils import compute_sample_weight
 from kernsemble._arguments import check_choice
 from kernsemble._typing import FloatArray, IntArray
 from kernsemble._validation import read_classes, refuse_one_class
-from kernsemble._value import Value
+from kernsemble._value_object import Value
 
 Multiclass: TypeAlias = Literal["one-vs-one", "one-vs-rest"]
 DecisionShape: TypeAlias = Literal["ovr", "ovo"]

@@ -16,14 +16,14 @@ from kernsemble._progress import CallbackSupportMixin, Task, with_callbacks
 from kernsemble._threads import blocks
 from kernsemble._typing import FloatArray, IntArray, Rows
 from kernsemble.kernels import Boosted, Kernel, Linear
-from kernsemble.solvers.matrix import Matrix
+from kernsemble.solvers.kernel_matrix import Matrix
 from kernsemble.solvers.perceptron import (
     Mistakes,
     mistakes_on_demand,
     mistakes_on_features,
     mistakes_on_matrix,
 )
-from kernsemble.svm.backends.memory import Budget
+from kernsemble.svm.backends.memory_budget import Budget
 from kernsemble.svm.columns import Columns
 from kernsemble.svm.multiclass import DecisionShape, Multiclass, MulticlassMixin, check_shape
 

@@ -9,7 +9,7 @@ from sklearn.base import RegressorMixin
 from sklearn.metrics import get_scorer
 
 from kernsemble._arguments import check_not_negative
-from kernsemble._model_selection import as_grid, read_splits
+from kernsemble._folds import as_grid, read_splits
 from kernsemble._progress import Task, with_callbacks
 from kernsemble._typing import FloatArray, IntArray
 from kernsemble._validation import read_weights

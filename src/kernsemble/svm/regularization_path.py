@@ -25,7 +25,7 @@ from kernsemble.solvers.regularization_path import (
 )
 from kernsemble.svm.backends.base import Candidate, TrainingRows, solve_each
 from kernsemble.svm.backends.matrix import MatrixWorkspace, expansion_values
-from kernsemble.svm.backends.memory import Budget
+from kernsemble.svm.backends.memory_budget import Budget
 from kernsemble.svm.estimator import ReadsTables
 from kernsemble.svm.multiclass import (
     DecisionShape,

@@ -6,7 +6,7 @@ from typing import Self
 import numpy as np
 
 from kernsemble._typing import FloatArray, IntArray
-from kernsemble._value import Value
+from kernsemble._value_object import Value
 
 
 @dataclass(frozen=True, eq=False, repr=False)

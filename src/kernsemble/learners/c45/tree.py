@@ -8,7 +8,7 @@ import numpy as np
 
 from kernsemble._jit import jit
 from kernsemble._typing import FloatArray, IntArray
-from kernsemble._value import Value
+from kernsemble._value_object import Value
 
 LEAF = -1  # value that replaces the feature and the children of a leaf
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernsemble._typing import FloatArray, IntArray
-from kernsemble._value import Value
+from kernsemble._value_object import Value
 
 MAX_LEVELS = 65_535
 

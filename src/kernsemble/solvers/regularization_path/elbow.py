@@ -13,7 +13,7 @@ import numpy as np
 
 from kernsemble._jit import jit
 from kernsemble._typing import FloatArray, IntArray
-from kernsemble.solvers.matrix import WholeMatrix
+from kernsemble.solvers.kernel_matrix import WholeMatrix
 
 LEAST_PIVOT = 1e-13  # smallest pivot, relative to the diagonal
 FIRST_ROOM = 64  # first capacity in rows, which doubles when it is full

@@ -13,7 +13,7 @@ import numpy as np
 from kernsemble._arguments import check_count, check_positive
 from kernsemble._jit import jit
 from kernsemble._typing import FloatArray, IntArray
-from kernsemble.solvers.matrix import WholeMatrix
+from kernsemble.solvers.kernel_matrix import WholeMatrix
 from kernsemble.solvers.regularization_path.result import RegularizationPath, Side
 from kernsemble.solvers.regularization_path.state import DEFAULT_TUNING, PathTuning, State
 from kernsemble.solvers.result import Status

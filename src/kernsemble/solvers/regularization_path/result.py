@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from kernsemble._typing import FloatArray, IntArray
-from kernsemble._value import Value
+from kernsemble._value_object import Value
 from kernsemble.solvers.result import Status
 
 SAME = 1e-13  # rounding of the ends, which are stored as reciprocals

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kernsemble._typing import FloatArray, IntArray
-from kernsemble.solvers.matrix import WholeMatrix
+from kernsemble.solvers.kernel_matrix import WholeMatrix
 from kernsemble.solvers.regularization_path.elbow import Elbow
 from kernsemble.solvers.regularization_path.result import Side
 from kernsemble.solvers.result import Status

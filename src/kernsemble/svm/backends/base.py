@@ -24,13 +24,13 @@ from sklearn.utils import check_random_state
 from kernsemble._progress import Task
 from kernsemble._threads import run
 from kernsemble._typing import BoolArray, FloatArray, IntArray, Rows
-from kernsemble._value import Value
+from kernsemble._value_object import Value
 from kernsemble.kernels import Kernel
 from kernsemble.preprocessing import FeatureScaling, ScalingKind
 from kernsemble.solvers import Fold, Status
 from kernsemble.solvers.interrupts import StopSignal, Watch
 from kernsemble.solvers.losses import Loss
-from kernsemble.svm.backends.memory import Budget
+from kernsemble.svm.backends.memory_budget import Budget
 from kernsemble.svm.problem import Problem
 
 Result = TypeVar("Result")

@@ -21,8 +21,8 @@ from kernsemble.preprocessing import FeatureScaling, ScalingKind
 from kernsemble.solvers import Fold, Solution, Status, solve_dual, solve_folds
 from kernsemble.solvers.folds import bounds_at
 from kernsemble.solvers.interrupts import Watch
+from kernsemble.solvers.kernel_matrix import Matrix, RowsOnDemand, as_matrix
 from kernsemble.solvers.losses import Kinked, Loss
-from kernsemble.solvers.matrix import Matrix, RowsOnDemand, as_matrix
 from kernsemble.svm.backends.base import (
     Backend,
     Candidate,
@@ -38,7 +38,7 @@ from kernsemble.svm.backends.base import (
     longest_run,
     solve_each,
 )
-from kernsemble.svm.backends.memory import Budget
+from kernsemble.svm.backends.memory_budget import Budget
 from kernsemble.svm.problem import Problem
 
 MAX_KERNEL_ENTRIES = 20_000_000  # of the matrix between new rows and support vectors, at a time

@@ -13,7 +13,7 @@ import numpy as np
 
 from kernsemble._typing import BoolArray, FloatArray, IntArray
 from kernsemble._validation import column_names
-from kernsemble._value import Value
+from kernsemble._value_object import Value
 
 MISSING = ("nan", "<NA>", "NaT")  # the text of missing entries
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 
-from kernsemble._model_selection import HeldOutClassifier, Split, comparable_means
+from kernsemble._folds import HeldOutClassifier, Split, comparable_means
 from kernsemble._progress import Task
 from kernsemble._typing import FloatArray, IntArray, Rows
 from kernsemble.solvers import Status

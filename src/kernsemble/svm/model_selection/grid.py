@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from kernsemble._model_selection import check_means, comparable_means, cross_validation_results
+from kernsemble._folds import check_means, comparable_means, cross_validation_results
 from kernsemble._progress import Task
 from kernsemble._typing import FloatArray
 from kernsemble.solvers import Status

@@ -12,7 +12,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from kernsemble._model_selection import Split, comparable_means
+from kernsemble._folds import Split, comparable_means
 from kernsemble._progress import Task
 from kernsemble._typing import FloatArray, IntArray, Rows
 from kernsemble.kernels import Exponential, Laplacian, Perceptron, Stump

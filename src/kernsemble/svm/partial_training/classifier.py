@@ -18,7 +18,7 @@ from kernsemble.kernels import Kernel
 from kernsemble.preprocessing import FeatureScaling, ScalingKind
 from kernsemble.solvers.multiplicative import UpdateStatus
 from kernsemble.svm.backends.matrix import expansion_values, needs_unscaled_rows
-from kernsemble.svm.backends.memory import Budget
+from kernsemble.svm.backends.memory_budget import Budget
 from kernsemble.svm.columns import Columns
 from kernsemble.svm.multiclass import DecisionShape, Multiclass, MulticlassMixin, check_shape
 from kernsemble.svm.partial_training.expansion import Expansion, interpolated, without_rounding

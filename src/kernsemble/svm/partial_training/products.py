@@ -21,9 +21,14 @@ from scipy import sparse
 from kernsemble._typing import FloatArray, IntArray, Rows
 from kernsemble.kernels import Kernel
 from kernsemble.kernels.slices import NoSlicesError, Slices, slices_of
+from kernsemble.solvers.kernel_products import (
+    DenseProducts,
+    LowRankProducts,
+    Products,
+    SliceProducts,
+)
 from kernsemble.solvers.low_rank import LowRank, pivoted_cholesky
-from kernsemble.solvers.products import DenseProducts, LowRankProducts, Products, SliceProducts
-from kernsemble.svm.backends.memory import Budget
+from kernsemble.svm.backends.memory_budget import Budget
 
 ROUNDING = 1e-9  # share of the trace that no factor needs
 NEGLIGIBLE = 1e-7  # share of the trace; the order of rows changes the ensemble by more

@@ -19,7 +19,7 @@ from scipy import sparse
 
 from kernsemble._progress import Task
 from kernsemble._typing import BoolArray, FloatArray, IntArray, Rows
-from kernsemble._value import Value
+from kernsemble._value_object import Value
 from kernsemble.kernels import Kernel
 from kernsemble.kernels.algebra import terms
 from kernsemble.kernels.binning import has_cells
@@ -50,7 +50,7 @@ from kernsemble.svm.backends.base import (
     longest_run,
     solve_each,
 )
-from kernsemble.svm.backends.memory import Budget
+from kernsemble.svm.backends.memory_budget import Budget
 from kernsemble.svm.backends.tables.blocks import Block, FittedTables, stack
 from kernsemble.svm.backends.tables.cells import Cells
 from kernsemble.svm.backends.tables.slices import Slicing

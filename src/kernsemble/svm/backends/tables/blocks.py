@@ -14,7 +14,7 @@ from itertools import chain
 import numpy as np
 
 from kernsemble._typing import FloatArray, IntArray
-from kernsemble._value import Value
+from kernsemble._value_object import Value
 from kernsemble.solvers.additive import Tables
 
 

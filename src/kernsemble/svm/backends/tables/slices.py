@@ -13,7 +13,7 @@ from typing import Self
 import numpy as np
 
 from kernsemble._typing import BoolArray, FloatArray, IntArray
-from kernsemble._value import Value
+from kernsemble._value_object import Value
 from kernsemble.kernels.ensemble import MiddleStump
 from kernsemble.kernels.slice_parts import (
     Categories,
@@ -27,7 +27,7 @@ from kernsemble.preprocessing import FeatureScaling
 from kernsemble.solvers.additive.levels import Levels
 from kernsemble.solvers.additive.look_up import Evaluator
 from kernsemble.solvers.additive.quantise import quantise
-from kernsemble.svm.backends.memory import Budget
+from kernsemble.svm.backends.memory_budget import Budget
 from kernsemble.svm.backends.tables.blocks import Block, FittedBlock
 
 MAX_VIEW_ENTRIES = 4_000_000  # entries of the views of new rows computed at a time

@@ -9,7 +9,7 @@ from kernsemble._memory import physical_memory
 from kernsemble._typing import FloatArray, Rows
 from kernsemble.exceptions import GramTooLargeError, RowsOnDemandWarning
 from kernsemble.kernels import Kernel
-from kernsemble.solvers.matrix import Matrix, RowsOnDemand
+from kernsemble.solvers.kernel_matrix import Matrix, RowsOnDemand
 
 MIN_CACHED_ROWS = 100  # of a matrix computed on demand; with fewer, a fit would hardly end
 MEMORY_SHARE = 0.5  # of the machine's memory, by default
