@@ -10,7 +10,9 @@ export KERNSEMBLE_DATA ?= $(abspath $(DATA))
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo reproduce test check lint docs bench lock clean
+FAST := tests/theorems tests/hypotheses tests/kernels tests/test_docs.py tests/test_files.py
+
+.PHONY: help demo reproduce test fast lint types rest coverage slow docs bench lock clean
 
 help:  ## list these commands
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -21,20 +23,30 @@ demo: $(VENV)/demo.stamp  ## a leaderboard against forests and boosting, and dem
 reproduce: $(VENV)/reproduce.stamp  ## the papers' tables and figures, quickly: reproduction/index.html
 	$(BIN)/kernsemble reproduce all --quick
 
-test: lint check docs  ## everything CI runs: lint, types, layers, tests, coverage, docs
+test: fast rest docs  ## the fast lane first, then all other tests and the documentation
 
-check: $(VENV)/dev.stamp  ## the test suite, compiled, then interpreted with coverage
-	$(BIN)/python -m pytest -n 2
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n 2 tests --cov --cov-report=term \
+fast: lint types  ## the fast lane: lint, types and the quick tests, in under two minutes
+	$(BIN)/python -m pytest -q -n 2 $(FAST)
+
+rest: $(VENV)/dev.stamp  ## all tests that are not in the fast lane
+	$(BIN)/python -m pytest -n 2 tests src README.md $(addprefix --ignore=,$(FAST))
+
+coverage: $(VENV)/dev.stamp  ## the tests again without compilation, to measure coverage
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -n 2 tests --cov --cov-report=term \
 	  --ignore-glob='*/test_contract.py' --ignore=tests/report/test_browser.py \
 	  -m "not slow and not paper and not large"
 
-lint: $(VENV)/dev.stamp  ## format, lint, types, layers, spelling
+slow: $(VENV)/dev.stamp  ## list the tests that are marked as slow, which no other target runs
+	$(BIN)/python -m pytest -q --collect-only tests -m slow
+
+lint: $(VENV)/dev.stamp  ## format, lint, layers, spelling
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
-	$(BIN)/mypy
-	$(BIN)/lint-imports
 	$(BIN)/codespell
+	$(BIN)/lint-imports
+
+types: $(VENV)/dev.stamp  ## static types
+	$(BIN)/mypy
 
 docs: $(VENV)/dev.stamp  ## run the documentation's programs and build it, warnings are errors
 	$(BIN)/python -m pytest -q -o addopts= --doctest-glob='*.md' docs
