@@ -18,10 +18,10 @@ class ArgumentError(ValueError):
     Examples
     --------
     >>> from kernsemble.exceptions import ArgumentError
-    >>> ArgumentError("C", -1.0, "give a positive number or np.inf")
-    ArgumentError('C', -1.0, 'give a positive number or np.inf')
+    >>> ArgumentError("C", -1.0, "use a positive number or np.inf")
+    ArgumentError('C', -1.0, 'use a positive number or np.inf')
     >>> print(_)
-    C = -1.0: give a positive number or np.inf
+    C = -1.0: use a positive number or np.inf
     """
 
     def __init__(self, argument: str, value: Any, remedy: str) -> None:
@@ -51,7 +51,7 @@ class ConditionalKernelError(ValueError):
     def of(cls, kernel: object, purpose: str) -> Self:
         """Return the error for a kernel and the purpose it was used for."""
         return cls(
-            f"{kernel} is only conditionally positive definite: it is meaningful between "
+            f"{kernel} is only conditionally positive definite: it is valid only for "
             f"coefficients that sum to zero, which {purpose} does not guarantee; "
             "use the kernel with its constant instead, kernel.full"
         )

@@ -229,7 +229,7 @@ def _checked_versions(path: Path, content: bytes) -> dict[str, str]:
 
 def _not_ours(path: Path) -> ModelFileError:
     return ModelFileError(
-        f"{path} was not written by kernsemble.save: give a file that was, or load other skops "
+        f"{path} was not written by kernsemble.save: pass a file that was, or load other skops "
         "files with skops.io.load"
     )
 

@@ -304,7 +304,7 @@ def test_a_score_that_is_never_a_number_is_refused():
     def nothing(machine, X, y):
         return float("nan")
 
-    with pytest.raises(ValueError, match="is not a number for any setting"):
+    with pytest.raises(ValueError, match="is NaN for every setting"):
         AdaBoostClassifierCV(ns_estimators=(1, 2), cv=3, scoring=nothing).fit(X, y)
 
 

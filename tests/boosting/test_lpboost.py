@@ -234,7 +234,7 @@ def test_nu_can_be_selected_too():
     assert machine.nu_ in (0.2, 0.3, 0.5)
     assert [each["nu"] for each in machine.cv_results_["params"]] == [0.5, 0.3, 0.2]
     assert machine.C_ is None
-    with pytest.raises(ValueError, match="give one of the two"):
+    with pytest.raises(ValueError, match="use one of the two"):
         LPBoostClassifierCV(Cs=(1.0,), nus=(0.1,)).fit(X, y)
 
 

@@ -121,7 +121,7 @@ def test_existing_files_are_overwritten_only_with_force(run, refused, tmp_path):
     out = tmp_path / "m.skops"
     out.write_text("precious")
     words = "fit", train, "-t", "y", *QUICK, "-o", out
-    assert "exists: give another name, or --force" in refused(*words)
+    assert "exists: use another name, or --force" in refused(*words)
     assert run(*words, "--force").exit_code == 0
     assert out.read_bytes()[:2] == b"PK"
     assert "is an input of this command" in refused("fit", train, "-t", "y", "-o", train, "--force")
@@ -129,7 +129,7 @@ def test_existing_files_are_overwritten_only_with_force(run, refused, tmp_path):
 
 def broken_tables():
     """Yield a name, the content of the file, and parts of the error message."""
-    yield "missing target", b"x,why\n1,2\n", "--target 'y'", "give one of 'x', 'why'"
+    yield "missing target", b"x,why\n1,2\n", "--target 'y'", "use one of 'x', 'why'"
     yield "empty", b"", "is empty", "header and rows"
     yield "blank", b"\n\n", "first line is empty", "name the columns"
     yield "no rows", b"x,y\n", "no rows", "t.csv"
@@ -146,7 +146,7 @@ def broken_tables():
         "missing in 1 of 3 rows, first in row 2",
         "remove",
     )
-    yield "target alone", b"y\na\nb\n", "no columns besides the target", "give some"
+    yield "target alone", b"y\na\nb\n", "no columns besides the target", "add features"
     yield "rare class", b"x,y\n" + b"1,a\n" * 9 + b"2,b\n" * 3, "class b has 3 rows", "--folds 3"
     yield (
         "infinite",
@@ -187,7 +187,7 @@ def test_wrong_files_are_refused(refused, folder, tmp_path):
     ("options", "part"),
     [
         (("--kernel", "stmp"), "did you mean 'stump'"),
-        (("--kernel", "auto,stump"), "give it alone"),
+        (("--kernel", "auto,stump"), "use it alone"),
         (("--kernel", ","), "at least one name"),
         (("--task", "ranking"), "classification, regression"),
         (("--scaling", "z"), "range, rank, distinct"),

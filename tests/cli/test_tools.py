@@ -117,7 +117,7 @@ def test_a_report_that_fails_leaves_no_model(refused, monkeypatch, folder, tmp_p
     words = "fit", folder / "train_numbers.csv", "-t", "label", "-k", "stump", "--folds", 2
     out, report = tmp_path / "m.skops", tmp_path / "r.html"
     assert "no ink" in refused(*words, "--json", "--out", out, "--report", report)
-    assert "give two names" in refused(*words, "--out", out, "--report", out)
+    assert "use two names" in refused(*words, "--out", out, "--report", out)
 
 
 def test_a_report_without_its_extra_is_an_error_before_the_fit(

@@ -189,10 +189,10 @@ class TestColumns:
     @pytest.mark.parametrize(
         ("columns", "message"),
         [
-            ([], "give one or several columns"),
-            (np.array([False, False]), "give one or several columns"),
-            ([True, 2], "give one or several columns"),
-            (slice(2), "give one or several columns"),
+            ([], "select one or several columns"),
+            (np.array([False, False]), "select one or several columns"),
+            ([True, 2], "select one or several columns"),
+            (slice(2), "select one or several columns"),
             ([1.7], "by its index or its name"),
             ([("a", "b")], "by its index or its name"),
             ([True, False], "on\\(a mask of 2\\): the data has 4 columns"),

@@ -83,9 +83,9 @@ def test_the_tolerance_decides():
 @pytest.mark.parametrize(
     ("matrix", "message"),
     [
-        ([[1.0, 2.0]], r"\(1, 2\): give a square kernel matrix"),
-        ([1.0], "give a square kernel matrix"),
-        (np.empty((0, 0)), "give a square kernel matrix"),
+        ([[1.0, 2.0]], r"\(1, 2\): pass a square kernel matrix"),
+        ([1.0], "pass a square kernel matrix"),
+        (np.empty((0, 0)), "pass a square kernel matrix"),
         ([[np.nan]], "NaN or infinite"),
     ],
 )

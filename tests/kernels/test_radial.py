@@ -95,8 +95,8 @@ class TestPlaces:
     @pytest.mark.parametrize(
         ("place", "message"),
         [
-            (lambda D: D.T, "out shares memory with D: give D itself"),
-            (lambda D: D[::-1], "out shares memory with D: give D itself"),
+            (lambda D: D.T, "out shares memory with D: pass D itself"),
+            (lambda D: D[::-1], "out shares memory with D: pass D itself"),
             (lambda D: D.view(np.float32)[:, :1_000], "out shares memory with D"),
             (lambda D: D[:5], r"out has shape \(5, 1000\), but the matrix has \(1000, 1000\)"),
             (lambda D: D.tolist(), "writable array of floating-point numbers"),
@@ -147,10 +147,10 @@ def test_a_rate_that_comes_from_data_needs_a_bound_kernel(kind):
         ([[0.0, np.nan]], "D contains NaN"),
         ([[0.0, -1.0]], r"negative numbers.*Laplacian\(\)\.distances\(X\)"),
         (np.full((2_000, 800), -1.0), "negative numbers"),  # seen by several threads
-        ([0.0, 1.0], r"D has shape \(2,\).*give a matrix"),
-        ([["a"]], "give a matrix"),
-        ([[1.0j]], "give a matrix"),
-        (sparse.csr_array([[1.0]]), "give a matrix"),
+        ([0.0, 1.0], r"D has shape \(2,\).*pass a matrix"),
+        ([["a"]], "pass a matrix"),
+        ([[1.0j]], "pass a matrix"),
+        (sparse.csr_array([[1.0]]), "pass a matrix"),
     ],
 )
 def test_what_is_no_distance_is_refused(D, message):

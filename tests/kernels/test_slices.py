@@ -224,7 +224,7 @@ class TestKernelsWithoutSlices:
     @pytest.mark.parametrize("kernel", NONE, ids=repr)
     def test_are_refused_by_name(self, kernel):
         for whole in (kernel, 2.0 * kernel, Stump() + kernel, kernel.on([0, 1])):
-            with pytest.raises(NoSlicesError, match="is no sum of one-dimensional") as caught:
+            with pytest.raises(NoSlicesError, match="is not a sum of one-dimensional") as caught:
                 slices_of(whole.bind(abs(X)))
             assert str(caught.value).startswith(repr(kernel.bind(X)))
 

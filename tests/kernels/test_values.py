@@ -123,7 +123,7 @@ def test_a_kernel_stands_for_itself():
 def test_unknown_names():
     with pytest.raises(ValueError, match="'stumpp': did you mean 'stump'"):
         as_kernel("stumpp")
-    with pytest.raises(ValueError, match="give one of 'category'"):
+    with pytest.raises(ValueError, match="use one of 'category'"):
         as_kernel("???")
-    with pytest.raises(TypeError, match="give a kernel, such as"):
+    with pytest.raises(TypeError, match="use a kernel, such as"):
         as_kernel(3)

@@ -216,13 +216,13 @@ class TestGammaScale:
 
 
 BAD_WEIGHTS = {
-    "too few": (np.ones(23), r"sample_weight has shape \(23,\): give 24 numbers"),
-    "a matrix": (np.ones((24, 1)), r"sample_weight has shape \(24, 1\): give 24 numbers"),
-    "negative": (np.arange(24) - 1.0, "sample_weight is -1.0 for row 0: give finite numbers"),
+    "too few": (np.ones(23), r"sample_weight has shape \(23,\): pass 24 numbers"),
+    "a matrix": (np.ones((24, 1)), r"sample_weight has shape \(24, 1\): pass 24 numbers"),
+    "negative": (np.arange(24) - 1.0, "sample_weight is -1.0 for row 0: pass finite numbers"),
     "NaN": (np.where(TIMES > 1, TIMES, np.nan), "sample_weight is nan for row"),
     "infinite": (np.where(TIMES > 1, TIMES, np.inf), "sample_weight is inf for row"),
     "nothing": (np.zeros(24), "sample_weight is zero for every row"),
-    "text": (["much"] * 24, "sample_weight holds something that is not a number"),
+    "text": (["much"] * 24, "sample_weight contains values that are not numbers"),
     "missing": (pd.array([pd.NA] * 24), "sample_weight"),
     "huge": (np.full(24, 1e308), "the sum of sample_weight overflows"),
 }
@@ -238,5 +238,5 @@ def test_bad_weights_are_refused(kernel, case):
 
 @pytest.mark.parametrize("spanning", [StumpSet.spanning, PerceptronSet.spanning])
 def test_sets_refuse_bad_weights_too(spanning):
-    with pytest.raises(ValueError, match=r"^weight has shape \(2,\): give 24 numbers"):
+    with pytest.raises(ValueError, match=r"^weight has shape \(2,\): pass 24 numbers"):
         spanning(X, weight=np.ones(2))

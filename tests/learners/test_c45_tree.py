@@ -482,7 +482,7 @@ def test_the_text_contains_cases_and_errors():
         "wind > 0.5 : go (10.0)",
     ]
     assert model.export_text(["w"]).startswith("w <= 0.5")
-    with pytest.raises(ValueError, match="feature_names has 2 names: give 1"):
+    with pytest.raises(ValueError, match="feature_names has 2 names: pass 1"):
         model.export_text(["a", "b"])
 
 

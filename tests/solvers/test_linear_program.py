@@ -360,7 +360,7 @@ def test_a_program_that_stays_unsolved_is_called_so(monkeypatch, without_dense):
     [
         ([1.0, -1.0], Form.SOFT, "0 or above"),
         ([1.0, np.nan], Form.SOFT, "0 or above"),
-        ([1.0, np.inf], Form.SOFT, "give only one kind"),
+        ([1.0, np.inf], Form.SOFT, "pass only one kind"),
         ([0.3, 0.3], Form.MARGIN, "lower nu"),
     ],
 )

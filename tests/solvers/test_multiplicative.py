@@ -373,9 +373,9 @@ def test_fixed_rates_take_every_step_and_small_ones_descend():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"start": np.array([1.0, -1.0])}, "give 2 finite weights"),
+        ({"start": np.array([1.0, -1.0])}, "pass 2 finite weights"),
         ({"start": np.zeros(2)}, "no positive weight"),
-        ({"start": np.ones(3)}, "give 2 finite weights"),
+        ({"start": np.ones(3)}, "pass 2 finite weights"),
         ({"tol": 0.0}, "tol"),
         ({"first_epsilon": -1.0}, "first_epsilon"),
         ({"max_iter": -1}, "max_iter"),

@@ -322,9 +322,7 @@ def test_without_calibration_there_are_no_probabilities():
 
 def test_unknown_kinds_are_refused():
     X, y = load_iris(return_X_y=True)
-    with pytest.raises(
-        ValueError, match="calibration = 'platt': give one of 'sigmoid', 'isotonic'"
-    ):
+    with pytest.raises(ValueError, match="calibration = 'platt': use one of 'sigmoid', 'isotonic'"):
         InfiniteEnsembleClassifierCV(calibration="platt").fit(X, y)
 
 

@@ -146,14 +146,14 @@ def clone_and_predict(machine, rows):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"C": -1.0}, "C = -1.0: give a positive"),
-        ({"C": "auto"}, "C = 'auto': give a positive"),
+        ({"C": -1.0}, "C = -1.0: use a positive"),
+        ({"C": "auto"}, "C = 'auto': use a positive"),
         ({"tol": 0.0}, "tol = 0.0"),
         ({"max_iter": 0}, "max_iter = 0"),
-        ({"scaling": "log"}, "scaling = 'log': give one of 'range'"),
+        ({"scaling": "log"}, "scaling = 'log': use one of 'range'"),
         ({"kernel": "stumpp"}, "did you mean 'stump'"),
-        ({"multiclass": "pairs"}, "multiclass = 'pairs': give one of 'one-vs-one', 'one-vs-rest'"),
-        ({"decision_function_shape": "all"}, "decision_function_shape = 'all': give one of 'ovr'"),
+        ({"multiclass": "pairs"}, "multiclass = 'pairs': use one of 'one-vs-one', 'one-vs-rest'"),
+        ({"decision_function_shape": "all"}, "decision_function_shape = 'all': use one of 'ovr'"),
         (
             {"decision_function_shape": "ovo", "multiclass": "one-vs-rest"},
             "decision_function_shape = 'ovo' needs a machine for every pair",
@@ -309,13 +309,13 @@ def test_coefficients_at_their_bounds_up_to_rounding_leave_the_middle_as_bias():
 @pytest.mark.parametrize("factor", [-1.0, np.nan, np.inf])
 def test_class_weights_that_are_none_are_refused(factor):
     machine = InfiniteEnsembleClassifier(class_weight={y[0]: factor})
-    with pytest.raises(ValueError, match=r"class_weight = .*give finite numbers"):
+    with pytest.raises(ValueError, match=r"class_weight = .*use finite numbers"):
         machine.fit(A, y)
 
 
 @pytest.mark.parametrize("C", ["foo", None, 0, -1.0, np.array([1.0, 2.0])])
 def test_penalties_that_are_none_are_refused(C):
-    with pytest.raises(ValueError, match=r"C = .*: give a positive number, np.inf or 'scale'"):
+    with pytest.raises(ValueError, match=r"C = .*: use a positive number, np.inf or 'scale'"):
         InfiniteEnsembleClassifier(C=C).fit(A, y)
 
 

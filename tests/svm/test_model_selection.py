@@ -315,15 +315,15 @@ def test_fewer_rows_than_folds_are_refused(machine):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"Cs": ()}, r"Cs = \(\): give a list of at least one number"),
-        ({"Cs": 1.0}, "Cs = 1.0: give a list"),
-        ({"Cs": (-1.0,)}, "Cs = -1.0: give a positive"),
-        ({"Cs": (1.0, np.inf)}, "Cs = inf: give a positive"),
+        ({"Cs": ()}, r"Cs = \(\): use a list of at least one number"),
+        ({"Cs": 1.0}, "Cs = 1.0: use a list"),
+        ({"Cs": (-1.0,)}, "Cs = -1.0: use a positive"),
+        ({"Cs": (1.0, np.inf)}, "Cs = inf: use a positive"),
         ({"scoring": "neg_log_loss"}, "needs probabilities"),
         ({"scoring": "best"}, "'best' is not a valid scoring value"),
         ({"kernel": ["stump", "stumpp"]}, "did you mean 'stump'"),
-        ({"kernel": []}, "kernel = []: give at least one"),
-        ({"scaling": []}, "scaling = []: give at least one"),
+        ({"kernel": []}, "kernel = []: use at least one"),
+        ({"scaling": []}, "scaling = []: use at least one"),
         ({"scaling": ["range", "log"]}, "scaling = 'log'"),
         ({"cv": 1}, "n_splits=1"),
     ],
@@ -334,7 +334,7 @@ def test_bad_settings_are_refused(settings, message):
 
 
 def test_bad_epsilons_are_refused():
-    for epsilons, message in (((), "epsilons = "), ((-0.1,), "epsilons = -0.1: give a finite")):
+    for epsilons, message in (((), "epsilons = "), ((-0.1,), "epsilons = -0.1: use a finite")):
         with pytest.raises(ValueError, match=message):
             InfiniteEnsembleRegressorCV(epsilons=epsilons).fit(R, target)
 
@@ -349,7 +349,7 @@ def test_scores_that_are_nan_lose_and_are_an_error_if_all_are():
     assert np.isnan(machine.cv_results_["mean_test_score"]).tolist() == [False, True]
     assert machine.cv_results_["rank_test_score"].tolist() == [1, 2]
     assert machine.C_ == 0.001
-    with pytest.raises(ValueError, match="is not a number for any setting"):
+    with pytest.raises(ValueError, match="is NaN for every setting"):
         machine.set_params(Cs=(1.0,)).fit(X, y)
 
 

@@ -293,8 +293,8 @@ def test_rows_may_be_sparse_single_or_a_table_with_categories():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"C": 0.0}, "C = 0.0: give a positive number, np.inf or 'loo'"),
-        ({"C": "scale"}, "C = 'scale': give"),
+        ({"C": 0.0}, "C = 0.0: use a positive number, np.inf or 'loo'"),
+        ({"C": "scale"}, "C = 'scale': use"),
         ({"C": np.nan}, "C = nan"),
         ({"smallest_C": -1.0}, "smallest_C = -1.0"),
         ({"largest_C": np.inf}, "largest_C = inf"),
@@ -321,7 +321,7 @@ def test_other_impossible_requests_are_named():
     with pytest.raises(NotFittedError):
         next(SVMPath().staged_predict(X))
     path = SVMPath().fit(X, y)
-    with pytest.raises(ValueError, match="C = 'loo': give"):
+    with pytest.raises(ValueError, match="C = 'loo': use"):
         path.at("loo")
     with pytest.raises(GramTooLargeError, match="60 x 60 kernel matrix"):
         SVMPath(cache_size=0.01).fit(X, y)

@@ -177,7 +177,7 @@ def test_theorem_18_is_checked_when_bound():
     X = random_rows()
     limit = 1 / Stump().bind(X).delta
     DecisionTree(0.999 * limit).bind(X)
-    with pytest.raises(ValueError, match=r"give less than 1/Δ_S = .*Laplacian\(gamma="):
+    with pytest.raises(ValueError, match=r"use a value below 1/Δ_S = .*Laplacian\(gamma="):
         DecisionTree(1.001 * limit).bind(X)
 
 

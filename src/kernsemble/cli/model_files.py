@@ -72,7 +72,7 @@ def load_model(path: Path) -> Any:
     if not path.exists():
         raise CommandError(f"{path}: no such file; write it with kernsemble fit --out {path}")
     if not path.is_file():
-        raise CommandError(f"{path} is not a file: give one written by kernsemble fit --out")
+        raise CommandError(f"{path} is not a file: use one written by kernsemble fit --out")
     try:
         model = load(path)
     except UntrustedModelError as error:
@@ -85,7 +85,7 @@ def load_model(path: Path) -> Any:
         raise CommandError(one_line(error)) from error
     if not hasattr(model, "predict") or not hasattr(model, "n_features_in_"):
         raise CommandError(
-            f"{path} holds {type(model).__name__}, not a fitted model: give a file written by "
+            f"{path} holds {type(model).__name__}, not a fitted model: use a file written by "
             "kernsemble fit --out"
         )
     return model

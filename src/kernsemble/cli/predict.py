@@ -62,7 +62,9 @@ def predict(
     """
     limit_threads(jobs)
     if json and out == "-":
-        raise typer.BadParameter("-o - uses standard output: give -o a file", param_hint="--json")
+        raise typer.BadParameter(
+            "-o - writes to standard output: use a file with -o", param_hint="--json"
+        )
     if out != "-":
         _check_out(Path(out), force, (model, table))
 
@@ -104,7 +106,7 @@ def _check_columns(
         )
     for name in keep:
         if name not in source.columns:
-            raise CommandError(f"--keep {name!r}: {source.path} has no such column")
+            raise CommandError(f"--keep {name!r}: {source.path} has no such column: check the name")
     used = {*schema.columns, *keep, schema.target}
     return [name for name in source.columns if name not in used]
 

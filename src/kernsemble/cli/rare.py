@@ -108,7 +108,7 @@ def _label(given: str, data: "TrainingData", path: Path, target: str) -> Any:
         if str(label) == given:
             return label
     raise CommandError(
-        f"--rare {given!r}: {target!r} of {path} has the classes {join_names(classes, 10)}: give "
+        f"--rare {given!r}: {target!r} of {path} has the classes {join_names(classes, 10)}: use "
         "one of them"
     )
 

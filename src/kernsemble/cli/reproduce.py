@@ -87,7 +87,7 @@ def reproduce(
         return
     if not names:
         raise typer.BadParameter(
-            f"give one or several of {', '.join(known)}, or {ALL}; see --list",
+            f"use one or several of {', '.join(known)}, or {ALL}; see --list",
             param_hint="PAPER",
         )
     if dask is not None:
@@ -168,7 +168,7 @@ def _cells(requests: Sequence[PaperRequest], profile: str, runs: int | None) -> 
 
 def _check_output(output: Path) -> None:
     if output.exists() and not output.is_dir():
-        raise CommandError(f"--output {output} is a file: give a folder, existing or new")
+        raise CommandError(f"--output {output} is a file: use a folder, existing or new")
     output.mkdir(parents=True, exist_ok=True)
 
 

@@ -14,7 +14,7 @@ from kernsemble.exceptions import DatasetMismatchError
 def read_openml(entry: DatasetEntry) -> SourceData:
     """Fetch a data set from OpenML; scikit-learn caches it on disk."""
     if entry.openml_id is None:
-        raise SourceAbsentError("OpenML is not known to have it in this form")
+        raise SourceAbsentError("OpenML has no copy in this form")
     from sklearn.datasets import fetch_openml  # slow to import, rarely needed
 
     source = f"OpenML data set {entry.openml_id}"

@@ -335,7 +335,7 @@ class LagoClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # t
             self.kernels_, self._neighbours, self.alpha_, self.support_, strict=True
         ):
             if len(rows) != len(self._counts) or not np.array_equal(rows[support], kernels.centres):
-                raise ValueError("X differs from the training rows: give them in the same order")
+                raise ValueError("X differs from the training rows: pass them in the same order")
             if len(kernels.centres) < 2:
                 raise ValueError(
                     "there is only one training row of a rare class, which cannot be left out: "

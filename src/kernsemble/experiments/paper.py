@@ -175,7 +175,7 @@ class Paper:
         unknown = [name for name in names or () if name not in known]
         if unknown:
             raise ValueError(
-                f"{self.name} has no {unknown[0]!r}: give one or several of {', '.join(known)}"
+                f"{self.name} has no {unknown[0]!r}: use one or several of {', '.join(known)}"
             )
         return list(names or known)
 

@@ -153,5 +153,5 @@ def _lock(file: IO[bytes], path: Path) -> None:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         raise RuntimeError(
-            f"{path} is being written by another run: wait for it, or give another folder"
+            f"{path} is being written by another run: wait for it, or use another folder"
         ) from None

@@ -112,7 +112,7 @@ class EstimatorSearch(HypothesisSearch):
         if not has_fit_parameter(estimator, "sample_weight"):
             raise ValueError(
                 f"estimator = {estimator!r}: its fit does not support sample_weight, as boosting "
-                "needs; give a classifier that does, such as DecisionTreeClassifier(max_depth=1)"
+                "needs; use a classifier that does, such as DecisionTreeClassifier(max_depth=1)"
             )
         self._estimator, self.cases, self._rng = estimator, cases, rng
 

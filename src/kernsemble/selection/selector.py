@@ -228,7 +228,7 @@ class ParallelEvolutionSelector(SelectorMixin, CallbackSupportMixin, BaseEstimat
             check_share("select", select)
         elif select != "gap":
             raise ValueError(
-                f"select = {select!r}: give 'gap', a minimum importance such as 0.5, or "
+                f"select = {select!r}: use 'gap', a minimum importance such as 0.5, or "
                 "('top', number of variables)"
             )
 

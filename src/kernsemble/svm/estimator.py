@@ -373,5 +373,5 @@ def as_list(name: str, values: Any) -> list[Any]:
     if not isinstance(values, (list, tuple)):
         return [values]
     if len(values) == 0:
-        raise ValueError(f"{name} = {values!r}: give at least one")
+        raise ValueError(f"{name} = {values!r}: use at least one")
     return list(values)

@@ -189,7 +189,7 @@ def class_factors(class_weight: Any, y: Any, codes: IntArray, counts: FloatArray
     if class_weight != "balanced":
         factors = compute_sample_weight(class_weight, y)
         if not (np.isfinite(factors) & (factors >= 0.0)).all():
-            raise ValueError(f"class_weight = {class_weight!r}: give finite numbers, none negative")
+            raise ValueError(f"class_weight = {class_weight!r}: use finite numbers, none negative")
         return factors
     totals = np.bincount(codes, counts)
     n_present = np.count_nonzero(totals)

@@ -219,7 +219,7 @@ class C45Tree(SearchingLearner, ClassifierMixin, BaseEstimator):
             names = getattr(self, "feature_names_in_", default)
         if len(names) != self.n_features_in_:
             raise ValueError(
-                f"feature_names has {len(names)} names: give {self.n_features_in_}, one per feature"
+                f"feature_names has {len(names)} names: pass {self.n_features_in_}, one per feature"
             )
         return self.tree_.text(names, self.classes_)
 

@@ -51,8 +51,8 @@ class Budget:
         minimum = min(MIN_CACHED_ROWS, n)
         if n_cached < minimum:
             raise GramTooLargeError(
-                f"{size}, and {allowed}, which is {n_cached} rows of it: allow at least "
-                f"{minimum * _row_bytes(X) / 2**20:,.3g}, or fit fewer rows"
+                f"{size}, and {allowed}, which is {n_cached} of its rows: raise cache_size to "
+                f"{minimum * _row_bytes(X) / 2**20:,.3g} or more, or fit fewer rows"
             )
         warnings.warn(
             f"{size}, and {allowed}: its rows are computed on demand, {n_cached} are cached; "
