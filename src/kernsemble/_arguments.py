@@ -1,4 +1,4 @@
-"""Checks of numbers and words that are given as arguments."""
+"""Checks of arguments that are numbers or names."""
 
 import math
 from numbers import Integral, Real
@@ -42,7 +42,7 @@ def check_share(argument: str, value: Any) -> None:
 
 
 def check_choice(argument: str, value: str, choices: tuple[str, ...]) -> None:
-    """Raise an error unless the value is one of the given words."""
+    """Raise an error unless the value is one of `choices`."""
     if value not in choices:
         raise ArgumentError(argument, value, f"use one of {', '.join(map(repr, choices))}")
 

@@ -7,7 +7,7 @@ MAX_LISTED = 12
 
 
 def suggest(name: object, known: Iterable[object], otherwise: str = "", n: int = 1) -> str:
-    """Return a hint for an unknown name: the most similar names, else the names there are.
+    """Return a hint for an unknown name: the most similar names, else all names.
 
     Parameters
     ----------

@@ -33,7 +33,7 @@ class KernelBoost(
     CallbackSupportMixin,  # type: ignore[misc,valid-type]
     BaseEstimator,
 ):
-    r"""Learns a kernel, and the features whose inner products it is.
+    r"""Transformer that learns a kernel, and the features whose inner products it is.
 
     .. math:: K(x, x') = \textstyle\sum_t \alpha_t\, w_t(x)\, w_t(x'), \qquad
               w_t(x) = \sum_r \beta_{tr}\, \kappa(x, \tilde x_r), \qquad \|w_t\| = 1

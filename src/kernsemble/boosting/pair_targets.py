@@ -1,4 +1,4 @@
-"""The targets of KernelBoost: how similar each pair of rows should be."""
+"""The targets of KernelBoost: the desired similarity of each pair of rows."""
 
 from dataclasses import dataclass
 from typing import Any, Literal, Self, TypeAlias, get_args

@@ -221,7 +221,7 @@ def _compute(
 
 
 def _is_noted(n_done: int, n_cells: int) -> bool:
-    """Whether a note is due after `n_done` cells, at most `N_NOTES` in all."""
+    """Return whether a note is due after `n_done` cells, at most `N_NOTES` in all."""
     return n_done * N_NOTES // n_cells > (n_done - 1) * N_NOTES // n_cells
 
 

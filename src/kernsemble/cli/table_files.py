@@ -140,7 +140,7 @@ class TableFile:
 
 
 class _polars_errors:  # noqa: N801 (used as a context manager)
-    """Turn polars' errors about a file into errors of one line."""
+    """Context manager that turns polars' errors about a file into errors of one line."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

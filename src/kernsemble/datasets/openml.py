@@ -37,7 +37,7 @@ def read_openml(entry: DatasetEntry) -> SourceData:
 
 
 def _features(bunch: Any, entry: DatasetEntry) -> FloatArray:
-    """Replace OpenML's category codes by the numbers of the catalogue; "?" stands for NaN."""
+    """Replace OpenML's category codes by the numbers of the catalogue; "?" becomes NaN."""
     X = np.array(bunch.data, dtype=np.float64)
     missing = float(entry.value_codes.get("?", np.nan))
     for column, feature in enumerate(bunch.feature_names):

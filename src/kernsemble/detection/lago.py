@@ -31,7 +31,7 @@ ACCEPTED = {"dtype": (np.float64, np.float32), "order": "C"}
 
 
 class LagoClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc,valid-type]
-    r"""LAGO: ranks rows by how likely they are of a rare class.
+    r"""LAGO classifier, which ranks rows by how likely they belong to a rare class.
 
     Every row :math:`x_i` of the rare class :math:`C_1` is the centre of a kernel, whose width is
     the mean distance to the K nearest rows of the background :math:`C_0`:

@@ -135,7 +135,7 @@ class Store:
         return [known[seed] for seed in sorted(known)]
 
     def has(self, cell: Cell) -> bool:
-        """Whether a cell was computed without failure."""
+        """Return whether a cell was computed without failure."""
         return cell in self.records and self.records[cell].failure is None
 
 

@@ -1,4 +1,4 @@
-"""Comparison of `MultiplicativeSVC`, which has nothing to tune, with ν-SVMs."""
+"""Comparison of `MultiplicativeSVC`, which has no parameter to tune, with ν-SVMs."""
 
 import time
 from collections.abc import Sequence

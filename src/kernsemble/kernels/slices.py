@@ -53,7 +53,7 @@ from kernsemble.kernels.slice_parts import Categories, Coordinates, Directions, 
 
 
 class NoSlicesError(ValueError):
-    """A kernel, or a part of it, is not a sum of one-dimensional kernels."""
+    """Error for a kernel that is not a sum of one-dimensional kernels."""
 
     @classmethod
     def of(cls, kernel: Kernel, remedy: str = "use its matrix, kernel(X)") -> Self:

@@ -53,7 +53,7 @@ def _is_calibrated(machine: "InfiniteEnsembleClassifierCV") -> bool:
 
 
 class EnsembleClassifier(ClassifierMixin, MulticlassMixin, KernelMachine):
-    """The reading of classes and weights that both classifiers share."""
+    """Base class of both classifiers: validation of classes and weights."""
 
     _task = "classification"
     class_weight: Any

@@ -1,4 +1,4 @@
-"""The base of the infinite ensembles: validate, ask a backend to solve, store."""
+"""Base classes of the infinite ensembles: validation, selection of a backend, attributes."""
 
 import warnings
 from abc import ABC, abstractmethod
@@ -191,7 +191,7 @@ class KernelMachine(CallbackSupportMixin, ReadsTables, ABC):  # type: ignore[mis
         )
 
     def _penalty(self, prepared: PreparedRows, unit: float = 1.0) -> float:
-        """Return the number that C stands for, with targets of that unit."""
+        """Return C as a number, in the given unit for "scale"."""
         requested: Any = self.C
         if isinstance(requested, str) and requested == "scale":
             return unit * prepared.inverse_mean_distance()

@@ -26,7 +26,7 @@ GRID = tuple(2.0**power for power in range(-11, 8, 2))  # values of C, in standa
 
 
 class EnsembleRegressor(RegressorMixin, KernelMachine):
-    """The reading of numbers, and the prediction, that both regressors share."""
+    """Base class of both regressors: validation of targets, and prediction."""
 
     _task = "regression"
 
@@ -169,7 +169,7 @@ class InfiniteEnsembleRegressor(EnsembleRegressor):
         return self
 
     def _width(self, spread: float) -> float:
-        """Return the number that epsilon stands for, for targets of that spread."""
+        """Return epsilon as a number, for targets of the given spread."""
         if self.epsilon == "scale":
             return DEFAULT_EPSILON * spread
         check_not_negative("epsilon", self.epsilon)

@@ -345,7 +345,7 @@ class SVMPath(
             self._go_to(float(self.C))
 
     def _go_to(self, C: float) -> None:
-        """Make the machines of another C the ones that predict."""
+        """Set the machines that predict to those of another C."""
         beta, bias = np.zeros((len(self.paths_), len(self._places))), np.zeros(len(self.paths_))
         for machine, (path, side) in enumerate(zip(self.paths_, self._sides, strict=True)):
             beta[machine, side], bias[machine] = path.at(C)

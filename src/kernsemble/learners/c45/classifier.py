@@ -235,7 +235,7 @@ class C45Tree(SearchingLearner, ClassifierMixin, BaseEstimator):
 
 
 class TreeSearch(CodedSearch):
-    """Grows trees on rows sorted once, without the checks of `fit`."""
+    """Search for trees on rows sorted once, without the checks of `fit`."""
 
     def __init__(self, tree: C45Tree, cases: Cases, rng: np.random.RandomState) -> None:
         super().__init__(tree, cases, rng)

@@ -20,7 +20,7 @@ from kernsemble._typing import BoolArray, FloatArray, IntArray
 from kernsemble.solvers.additive.levels import MAX_LEVELS, Levels, code_type
 from kernsemble.solvers.additive.look_up import ROWS_PER_TASK, Encoder
 
-QUANTILE_ROWS = 50_000  # about 200 for each of 256 levels
+QUANTILE_ROWS = 50_000  # number of rows that quantiles are computed from: about 200 per level
 HEAVY = 4.0  # weight of a value with a level of its own, over the mean weight of a level
 
 

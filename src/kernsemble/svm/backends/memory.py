@@ -11,8 +11,8 @@ from kernsemble.exceptions import GramTooLargeError, RowsOnDemandWarning
 from kernsemble.kernels import Kernel
 from kernsemble.solvers.matrix import Matrix, RowsOnDemand
 
-MIN_CACHED_ROWS = 100  # of a matrix computed on demand; with fewer, a fit would hardly end
-MEMORY_SHARE = 0.5  # of the machine's memory, by default
+MIN_CACHED_ROWS = 100  # minimum number of cached rows of a matrix on demand; fewer are too slow
+MEMORY_SHARE = 0.5  # default share of the computer's memory for kernel matrices
 
 
 @dataclass(frozen=True)

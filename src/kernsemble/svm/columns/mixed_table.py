@@ -1,4 +1,4 @@
-"""Tables of numbers and categories, encoded without any work of the user.
+"""Automatic encoding of tables of numbers and categories.
 
 Numbers and booleans stay numbers, NaN if missing. A column of text, or of a categorical type,
 becomes the integer codes of its categories; a missing entry is a category of its own, and a

@@ -57,7 +57,7 @@ from kernsemble.svm.backends.tables.slices import Slicing
 from kernsemble.svm.columns.missing_values import has_missing
 from kernsemble.svm.problem import Problem
 
-FEW = 0.5  # share of the rows of a problem below which a copy of their codes pays
+FEW = 0.5  # share of rows below which the codes of a problem are copied
 
 
 @dataclass(frozen=True, eq=False)
@@ -297,7 +297,7 @@ class TablesWorkspace(Workspace):
 
 @dataclass(frozen=True)
 class TablesBackend(Backend):
-    """Solve on tables; for kernels that are sums over columns, directions or grids.
+    """Backend on tables, for kernels that are sums over columns, directions or grids.
 
     Attributes
     ----------
