@@ -1,4 +1,4 @@
-"""The package as a whole: what it exports, what it imports, its errors."""
+"""The package as a whole: exports, imports and errors."""
 
 import pickle
 import subprocess
@@ -110,7 +110,7 @@ def test_an_argument_error_of_a_worker_process_keeps_its_fields():
         ("tree", {"otherwise": "see the list"}, "see the list"),
     ],
 )
-def test_suggestions_name_what_is_similar_else_what_there_is(name, settings, hint):
+def test_suggestions_are_similar_names_else_all_names(name, settings, hint):
     assert suggest(name, ["stump", "stumps", 3], **settings) == hint
 
 

@@ -140,7 +140,9 @@ def present_rows(
 def check_place(out: object, shape: tuple[int, ...]) -> None:
     """Raise an error unless `out` can store a matrix of that shape."""
     if not isinstance(out, np.ndarray) or out.dtype.kind != "f" or not out.flags.writeable:
-        raise ValueError("out is not a writable array of floats: pass np.empty of the right shape")
+        raise ValueError(
+            f"out is not a writable array of floating-point numbers: pass np.empty({shape})"
+        )
     if out.shape != shape:
         raise ValueError(f"out has shape {out.shape}: pass an array of shape {shape}")
 

@@ -106,7 +106,7 @@ def test_other_separators_missing_markers_and_compressed_files(run, tmp_path):
     assert json.loads(result.stdout)["columns"] == {"x": "number", "z": "number"}
 
 
-def test_drawn_rows_are_repeatable_by_seed(run, folder, tmp_path):
+def test_drawn_rows_depend_on_the_seed_only(run, folder, tmp_path):
     words = "fit", folder / "train.csv", "-t", "label", "--drop", "level", *QUICK, "--max-rows", 60
     for name in ("one", "two"):
         result = run(*words, "--seed", 3, "-o", tmp_path / f"{name}.skops", "--json")

@@ -74,7 +74,7 @@ def test_all_papers_have_a_common_tally(reproduce):
     assert "All papers: Of 2 published numbers, " in result.stdout
 
 
-def test_an_interrupted_run_keeps_what_it_has(reproduce, tmp_path, monkeypatch):
+def test_an_interrupted_run_keeps_its_records(reproduce, tmp_path, monkeypatch):
     def interrupted(cell):
         if cell.seed == 1:
             raise KeyboardInterrupt

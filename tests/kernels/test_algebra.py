@@ -158,7 +158,7 @@ class TestColumns:
             with pytest.raises(ValueError, match="pass the same columns in the same order"):
                 Stump().bind(frame)(turned)
 
-    def test_whole_tables_are_welcome_everywhere(self):
+    def test_whole_tables_are_accepted_everywhere(self):
         data = dict(zip("abcd", X.T, strict=True))
         for frame in (pd.DataFrame(data), pl.DataFrame(data)):
             assert_allclose(Perceptron().bind(frame)(frame), Perceptron().bind(X)(X))
@@ -205,7 +205,7 @@ class TestColumns:
         with pytest.raises(ValueError, match=message):
             Stump().on(columns).bind(X)
 
-    def test_repeated_names_can_be_chosen_by_index_only(self):
+    def test_repeated_names_can_be_selected_by_index_only(self):
         frame = pd.DataFrame(X, columns=["a", "a", "b", "c"])
         assert_allclose(Stump().on([1]).bind(frame)(frame), Stump().on([1]).bind(X)(X))
         with pytest.raises(ValueError, match="several columns of that name"):

@@ -89,7 +89,7 @@ def test_the_tolerance_decides():
         ([[np.nan]], "NaN or infinite"),
     ],
 )
-def test_what_is_no_kernel_matrix_is_refused(matrix, message):
+def test_invalid_kernel_matrices_are_refused(matrix, message):
     for use in (centre, definiteness, lambda K: alignment(K, K)):
         with pytest.raises(ValueError, match=message):
             use(matrix)

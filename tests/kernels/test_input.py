@@ -157,7 +157,7 @@ def test_bad_settings_are_refused(make, message):
         make()
 
 
-def test_unseen_categories_move_no_decision():
+def test_unseen_categories_do_not_change_decision_values():
     rows = [["a", "x"], ["b", "x"], ["c", "y"]]
     bound = Category().bind(rows)
     known, unseen = bound([["a", "x"]], rows), bound([["new", "x"]], rows)
@@ -266,7 +266,7 @@ def test_scales_that_floats_cannot_hold_are_refused_with_the_remedy():
     assert_allclose(Gaussian(1.0)(1e170 * X), np.eye(20))
 
 
-def test_read_only_rows_are_welcome():
+def test_read_only_rows_are_accepted():
     rows = X.copy()
     rows.flags.writeable = False
     assert_allclose(Stump().bind(rows)(rows), Stump().bind(X)(X))
@@ -306,7 +306,7 @@ def test_boxes_too_many_to_draw_from_are_refused():
     ],
     ids=repr,
 )
-def test_sparse_rows_give_what_dense_rows_give(kernel):
+def test_sparse_and_dense_rows_have_equal_kernels(kernel):
     rng = np.random.default_rng(0)
     dense = np.where(rng.random((25, 6)) < 0.3, rng.integers(1, 4, size=(25, 6)), 0).astype(float)
     for make in (sparse.csr_array, sparse.csr_matrix, sparse.csc_array, sparse.coo_array):

@@ -210,7 +210,7 @@ class TestRows:
         assert_array_equal(slices.columns, [2, 0])
 
     @pytest.mark.parametrize("bad", [np.nan, np.inf])
-    def test_what_the_kernel_refuses_is_refused(self, bad):
+    def test_rows_that_the_kernel_refuses_are_refused(self, bad):
         slices = slices_of(Stump().bind(X))
         with pytest.raises(ValueError, match=r"NaN|infinity"):
             slices.positions(np.full((2, 3), bad))

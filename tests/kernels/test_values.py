@@ -109,13 +109,13 @@ def test_bound_categories_of_text_are_values_too():
 
 
 @pytest.mark.parametrize("name", sorted(NAMES))
-def test_names_stand_for_kernels(name):
+def test_names_become_kernels(name):
     assert as_kernel(name) == NAMES[name]()
     assert as_kernel(name.upper().replace("-", "_")) == as_kernel(name)
     assert as_kernel(name).bind(np.abs(X)).n_features == 4
 
 
-def test_a_kernel_stands_for_itself():
+def test_a_kernel_is_returned_as_it_is():
     kernel = Stump() + Perceptron()
     assert as_kernel(kernel) is kernel
 

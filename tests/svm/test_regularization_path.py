@@ -1,4 +1,4 @@
-"""The path as an estimator: every C is the machine of that C, and the choice is the bound's."""
+"""The path as an estimator: machines of every C, and selection by the leave-one-out bound."""
 
 import pickle
 
@@ -66,7 +66,7 @@ def test_any_penalty_has_the_machine_of_that_penalty(kernel, scaling):
         assert objective == pytest.approx(machine.objective_[0], rel=1e-8)
 
 
-def test_the_object_itself_stays_where_it_is():
+def test_at_does_not_change_the_estimator():
     path = SVMPath().fit(X, y)
     before = path.C_, path.decision_function(Z)
     other = path.at(2.0)
@@ -96,7 +96,7 @@ def test_simplified_kernels_are_the_machines_of_full_ones():
     assert_allclose(K @ without.dual_coef_[0] + without.intercept_, without.decision_function(Z))
 
 
-# -- the choice
+# -- selection of C
 
 
 def bound_by_hand(path, rows, signs, C):
@@ -107,7 +107,7 @@ def bound_by_hand(path, rows, signs, C):
     return np.mean(coefficient * diagonal >= signs * machine.decision_function(rows))
 
 
-def test_the_choice_has_the_least_leave_one_out_bound():
+def test_the_selected_penalty_has_the_least_leave_one_out_bound():
     path = SVMPath("laplacian").fit(X, y)
     errors = [bound_by_hand(path, X, y, C) for C in path.Cs_]
     assert_allclose(path.leave_one_out_errors_, errors)
@@ -119,7 +119,7 @@ def test_the_choice_has_the_least_leave_one_out_bound():
     assert path.n_iter_ == len(by_solver.Cs)
 
 
-def test_several_machines_share_the_choice_of_the_least_mean_bound():
+def test_several_machines_share_the_penalty_of_the_least_mean_bound():
     path = SVMPath().fit(FLOWERS, SPECIES)
     errors = np.zeros(len(path.Cs_))
     for each, side in zip(path.paths_, path._sides, strict=True):
@@ -133,7 +133,7 @@ def test_several_machines_share_the_choice_of_the_least_mean_bound():
 
 
 @pytest.mark.parametrize("multiclass", ["one-vs-one", "one-vs-rest"])
-def test_several_classes_are_decided_as_by_machines_of_one_penalty(multiclass):
+def test_several_classes_are_predicted_as_by_machines_of_one_penalty(multiclass):
     path = SVMPath(multiclass=multiclass, class_weight="balanced").fit(FLOWERS, SPECIES)
     for C in (0.3, 5.0):
         machine = machine_at(path, C).fit(FLOWERS, SPECIES)
@@ -164,7 +164,7 @@ def test_stages_are_the_machines_of_the_breakpoints(rows, classes, shape):
         assert scores[place] == there.score(others, classes)
 
 
-def test_scores_of_the_path_count_by_weight():
+def test_scores_of_the_path_are_weighted():
     path, weight = SVMPath(max_breakpoints=5).fit(X, y), np.arange(80.0)
     _, scores = path.score_path(Z, labels, sample_weight=weight)
     assert scores[2] == path.at(path.Cs_[2]).score(Z, labels, sample_weight=weight)
@@ -251,7 +251,7 @@ def test_an_interrupt_keeps_the_path_so_far(monkeypatch):
     assert [len(each.Cs) for each in several.paths_] == [9, 1, 1]
 
 
-def test_callbacks_hear_of_every_machine():
+def test_callbacks_are_called_for_every_machine():
     pytest.importorskip("sklearn.callback")
     recorder = Recorder()
     path = SVMPath(max_breakpoints=20).set_callbacks(recorder).fit(FLOWERS, SPECIES)
@@ -260,10 +260,10 @@ def test_callbacks_hear_of_every_machine():
     assert_array_equal(path.predict(FLOWERS), clone(path).fit(FLOWERS, SPECIES).predict(FLOWERS))
 
 
-# -- what goes in and out
+# -- input and output
 
 
-def test_a_path_comes_back_from_a_pickle_and_a_file(tmp_path):
+def test_a_path_survives_pickle_and_files(tmp_path):
     path = SVMPath().fit(FLOWERS, SPECIES)
     pytest.importorskip("skops")
     for again in (pickle.loads(pickle.dumps(path)), load(save(path, tmp_path / "path.skops"))):
@@ -306,12 +306,12 @@ def test_rows_may_be_sparse_single_or_a_table_with_categories():
         ({"class_weight": {1: 0.0}}, "class 1 has no row of positive weight"),
     ],
 )
-def test_impossible_settings_are_named(settings, message):
+def test_invalid_settings_are_named(settings, message):
     with pytest.raises(ValueError, match=message):
         SVMPath(**settings).fit(X, y)
 
 
-def test_other_impossible_requests_are_named():
+def test_other_invalid_arguments_are_named():
     with pytest.raises(ValueError, match="one class only"):
         SVMPath().fit(X, np.ones(len(X)))
     with pytest.raises(ValueError, match="class -1 has no row"):

@@ -97,7 +97,7 @@ def test_logic_kernels_hold_rules_and_their_products_conjunctions(left, right, X
 
 
 @pytest.mark.parametrize(("left", "right"), PAIRS, ids=repr)
-def test_total_measures_combine_as_the_theorems_say(left, right):
+def test_total_measures_combine_as_in_the_theorems(left, right):
     X = random_rows()
     a, b = left.bind(X), right.bind(X)
     assert (a + b).delta == pytest.approx(a.delta + b.delta)

@@ -152,7 +152,7 @@ class InfiniteEnsembleClassifier(EnsembleClassifier):
     kernel_ : Kernel
         The kernel bound to the scaled training rows.
     C_ : float
-        The number that C stands for.
+        Value of C, also for "scale".
     scaling_ : FeatureScaling
         The scaling of the training rows.
     reduction_ : Reduction

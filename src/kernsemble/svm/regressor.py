@@ -81,7 +81,7 @@ class InfiniteEnsembleRegressor(EnsembleRegressor):
     Attributes
     ----------
     C_, epsilon_ : floats
-        The numbers that C and epsilon stand for.
+        Values of C and epsilon, also for "scale".
     solver_, loss_, machines_, tables_, sampling_error_, mixed_table_
         As for `InfiniteEnsembleClassifier`.
     kernel_, scaling_, support_, support_vectors_, dual_coef_, intercept_, objective_
