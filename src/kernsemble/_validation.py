@@ -94,7 +94,7 @@ def refuse_one_class(classes: Array) -> None:
     """Raise an error if there is only one class."""
     if len(classes) < 2:
         raise ValueError(
-            f"y holds one class only, {classes.tolist()[0]!r}: pass rows of two or more"
+            f"y contains only one class, {classes.tolist()[0]!r}: pass rows of two or more"
         )
 
 
@@ -225,7 +225,10 @@ def _locate(column: Column, n_features: int, names: Sequence[Any] | None) -> int
     if isinstance(column, str):
         return _locate_name(column, names)
     if not -n_features <= column < n_features:
-        raise ValueError(f"on({column}): the data has {n_features} columns: use a smaller index")
+        raise ValueError(
+            f"on({column}): the data has only {n_features} columns: use an index from "
+            f"{-n_features} to {n_features - 1}"
+        )
     return column % n_features
 
 

@@ -267,7 +267,7 @@ def test_wrong_settings_are_named(machine, message):
 
 
 def test_one_class_is_refused():
-    with pytest.raises(ValueError, match="one class only"):
+    with pytest.raises(ValueError, match="only one class"):
         AdaBoostClassifier().fit(X, np.zeros(len(X)))
 
 

@@ -133,7 +133,7 @@ def broken_tables():
     yield "empty", b"", "is empty", "header and rows"
     yield "blank", b"\n\n", "first line is empty", "name the columns"
     yield "no rows", b"x,y\n", "no rows", "t.csv"
-    yield "one class", b"x,y\n1,a\n2,a\n3,a\n", "one class only, a", "two or more"
+    yield "one class", b"x,y\n1,a\n2,a\n3,a\n", "only one class, a", "two or more"
     yield "not UTF-8", "x,y\n1,café\n2,b\n".encode("latin-1"), "not encoded in UTF-8", "iconv"
     yield "header not UTF-8", "é,y\n1,2\n".encode("latin-1"), "not encoded in UTF-8", "iconv"
     yield "duplicate columns", b"x,x,y\n1,2,3\n", "several columns named 'x'", "rename"

@@ -38,8 +38,8 @@ def test_importances_are_shares(run, folder):
 
 def test_missing_rows_and_columns_are_errors(refused, folder):
     words = "explain", folder / "classes.skops"
-    assert "needs --data too" in refused(*words, "--row", 1, code=2)
-    assert "needs --row too" in refused(*words, "--data", folder / "new.csv", code=2)
+    assert "needs --data: use both" in refused(*words, "--row", 1, code=2)
+    assert "needs --row: use both" in refused(*words, "--data", folder / "new.csv", code=2)
     assert "has 60 rows" in refused(*words, "--data", folder / "new.csv", "--row", 61)
     assert "has no column 'b'" in refused(*words, "--data", folder / "new_numbers.csv", "--row", 1)
 
@@ -60,7 +60,7 @@ def test_the_true_columns_are_selected(run, tmp_path):
 
 def test_select_needs_numbers_without_missing_values(refused, folder):
     line = refused("select", folder / "train.csv", "--target", "label")
-    assert "column 'colour' holds text" in line
+    assert "column 'colour' contains text" in line
     assert "--drop 'colour'" in line
     line = refused("select", folder / "train.csv", "-t", "label", "--drop", "colour")
     assert "column 'b' has 17 missing values" in line

@@ -193,9 +193,9 @@ class TestColumns:
             (np.array([False, False]), "select one or several columns"),
             ([True, 2], "select one or several columns"),
             (slice(2), "select one or several columns"),
-            ([1.7], "by its index or its name"),
-            ([("a", "b")], "by its index or its name"),
-            ([True, False], "on\\(a mask of 2\\): the data has 4 columns"),
+            ([1.7], "by its index or name"),
+            ([("a", "b")], "by its index or name"),
+            ([True, False], "on\\(a mask of length 2\\): the data has 4 columns"),
             ([4], "only 4 columns"),
             ([-5], "only 4 columns"),
             (["b"], "by name only in a DataFrame"),
@@ -212,5 +212,5 @@ class TestColumns:
             Stump().on("a").bind(frame)
 
     def test_wrong_name(self):
-        with pytest.raises(ValueError, match=r"on\('z'\): no such column; there are \['a'\]"):
+        with pytest.raises(ValueError, match=r"on\('z'\): no such column; use one of \['a'\]"):
             Stump().on("z").bind(pd.DataFrame({"a": [1.0, 2.0]}))

@@ -98,7 +98,7 @@ class TestPlaces:
             (lambda D: D.T, "out shares memory with D: pass D itself"),
             (lambda D: D[::-1], "out shares memory with D: pass D itself"),
             (lambda D: D.view(np.float32)[:, :1_000], "out shares memory with D"),
-            (lambda D: D[:5], r"out has shape \(5, 1000\), but the matrix has \(1000, 1000\)"),
+            (lambda D: D[:5], r"out has shape \(5, 1000\): pass an array of shape \(1000, 1000\)"),
             (lambda D: D.tolist(), "writable array of floating-point numbers"),
             (lambda D: D.astype(int), "writable array of floating-point numbers"),
         ],

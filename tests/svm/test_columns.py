@@ -148,7 +148,7 @@ def test_names_need_names(estimator):
             estimator.fit(table, y)
     with pytest.raises(ValueError, match=r"on\('agee'\): no such column; did you mean 'age'"):
         estimator.set_params(kernel=Stump().on("agee")).fit(numbers(), y)
-    with pytest.raises(ValueError, match=r"on\('z'\): no such column; there are \['age'"):
+    with pytest.raises(ValueError, match=r"on\('z'\): no such column; use one of \['age'"):
         estimator.set_params(kernel=Stump() + Stump().on("z")).fit(numbers(), y)
 
 

@@ -200,7 +200,7 @@ def test_predictions_by_blocks_are_those_at_once():
 
 
 def test_one_class_is_refused():
-    with pytest.raises(ValueError, match="y holds one class only"):
+    with pytest.raises(ValueError, match="y contains only one class"):
         InfiniteEnsembleClassifier().fit(X, np.ones(120))
 
 

@@ -331,7 +331,7 @@ def test_invalid_settings_are_refused(settings, message):
 
 
 def test_one_class_and_missing_values_are_refused():
-    with pytest.raises(ValueError, match="one class only"):
+    with pytest.raises(ValueError, match="only one class"):
         MultiplicativeSVC().fit(X, np.ones(len(X)))
     with pytest.raises(ValueError, match="NaN"):
         MultiplicativeSVC().fit(np.where(X > 2.0, np.nan, X), y)

@@ -203,5 +203,5 @@ def test_wrong_settings_are_refused(settings, message):
 def test_conditional_kernels_and_one_class_are_refused():
     with pytest.raises(ConditionalKernelError, match="a perceptron"):
         KernelPerceptron(Stump().simplified).fit(X, y)
-    with pytest.raises(ValueError, match="one class only"):
+    with pytest.raises(ValueError, match="only one class"):
         KernelPerceptron().fit(X, np.zeros(40))

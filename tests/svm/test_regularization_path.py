@@ -238,7 +238,7 @@ def test_an_interrupt_keeps_the_path_so_far(monkeypatch):
     whole = SVMPath().fit(X, y)
     monkeypatch.setattr(regularization_path, "solve_regularization_path", interrupted_solve_path)
     for path in (SVMPath(), SVMPath(C=1e6)):
-        with pytest.raises(KeyboardInterrupt, match="paths_ holds"):
+        with pytest.raises(KeyboardInterrupt, match="paths_ contains"):
             path.fit(X, y)
         assert path.ending_ == ("interrupted",)
         assert_array_equal(path.paths_[0].Cs, whole.paths_[0].Cs[:9])
@@ -298,7 +298,7 @@ def test_rows_may_be_sparse_single_or_a_table_with_categories():
         ({"C": np.nan}, "C = nan"),
         ({"smallest_C": -1.0}, "smallest_C = -1.0"),
         ({"largest_C": np.inf}, "largest_C = inf"),
-        ({"smallest_C": 2.0, "largest_C": 1.0}, "more than smallest_C = 2.0"),
+        ({"smallest_C": 2.0, "largest_C": 1.0}, "above smallest_C = 2.0"),
         ({"C": 3.0, "largest_C": 2.0}, "C = 3.0 is not on the path"),
         ({"C": 1.0, "smallest_C": 2.0}, "C = 1.0 is not on the path"),
         ({"max_breakpoints": 0}, "max_breakpoints = 0"),
@@ -312,7 +312,7 @@ def test_invalid_settings_are_named(settings, message):
 
 
 def test_other_invalid_arguments_are_named():
-    with pytest.raises(ValueError, match="one class only"):
+    with pytest.raises(ValueError, match="only one class"):
         SVMPath().fit(X, np.ones(len(X)))
     with pytest.raises(ValueError, match="class -1 has no row"):
         SVMPath().fit(X, y, sample_weight=(y > 0).astype(float))

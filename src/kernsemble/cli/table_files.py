@@ -190,8 +190,8 @@ def column_kinds(frame: "pl.DataFrame", path: Path) -> dict[str, ColumnKind]:
         else:
             what = "dates or times" if dtype.is_temporal() else f"values of the type {dtype}"
             raise CommandError(
-                f"{path}: column {name!r} holds {what}: convert them to numbers, such as days, or "
-                f"ignore the column with --drop {name!r}"
+                f"{path}: column {name!r} contains {what}: convert them to numbers, such as days, "
+                f"or ignore the column with --drop {name!r}"
             )
     return kinds
 
@@ -231,14 +231,14 @@ def as_training_kinds(
             if is_lost.any():
                 place = int(is_lost.arg_max())  # type: ignore[arg-type]
                 raise CommandError(
-                    f"{path}: column {name!r} holds numbers in the training data, but "
+                    f"{path}: column {name!r} contains numbers in the training data, but "
                     f"{text[place]!r} in row {first_row + place}: correct the entry, or leave it "
                     "empty if it is missing"
                 )
         elif not (column.dtype.is_numeric() or column.dtype in (pl.Boolean, pl.Null)):
             raise CommandError(
-                f"{path}: column {name!r} holds numbers in the training data, but {column.dtype} "
-                "here: convert it to numbers"
+                f"{path}: column {name!r} contains numbers in the training data, but "
+                f"{column.dtype} here: convert it to numbers"
             )
         columns.append(column.cast(pl.Float64))
     converted = pl.DataFrame(columns)

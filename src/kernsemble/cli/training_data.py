@@ -119,8 +119,8 @@ def check_only_numbers(data: TrainingData, path: Path, command: str) -> None:
     if texts:
         remedy = " ".join(f"--drop {name!r}" for name in texts)
         raise CommandError(
-            f"{path}: column {texts[0]!r} holds text, and {command} needs numbers: encode it, or "
-            f"ignore such columns with {remedy}"
+            f"{path}: column {texts[0]!r} contains text, and {command} needs numbers: encode it, "
+            f"or ignore such columns with {remedy}"
         )
     for column in data.X:
         n = column.null_count() + column.is_nan().sum()
@@ -178,14 +178,14 @@ def _classes(y: "pl.Series", path: Path, known: Array | None = None) -> Array:
         labels = y.cast(pl.String).to_numpy().astype(str)
     elif y.dtype.is_float() and not bool((y == y.floor()).all()):
         raise CommandError(
-            f"{path}: the target {y.name!r} holds numbers such as {y[0]!r}, not classes: use "
+            f"{path}: the target {y.name!r} contains numbers such as {y[0]!r}, not classes: use "
             "--task regression"
         )
     else:
         labels = y.cast(pl.Int64).to_numpy()
     if known is None and len(np.unique(labels)) < 2:
         raise CommandError(
-            f"{path}: the target {y.name!r} holds one class only, {labels[0]!s}: use rows of "
+            f"{path}: the target {y.name!r} contains only one class, {labels[0]!s}: use rows of "
             "two or more"
         )
     if known is not None and known.dtype.kind != labels.dtype.kind:
@@ -196,7 +196,7 @@ def _classes(y: "pl.Series", path: Path, known: Array | None = None) -> Array:
 def _numbers(y: "pl.Series", path: Path) -> Any:
     if not y.dtype.is_numeric():
         raise CommandError(
-            f"{path}: the target {y.name!r} holds {y.dtype}, not numbers: use --task "
+            f"{path}: the target {y.name!r} contains {y.dtype}, not numbers: use --task "
             "classification, or convert it to numbers"
         )
     numbers = y.cast(import_polars().Float64)

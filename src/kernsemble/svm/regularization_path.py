@@ -227,7 +227,7 @@ class SVMPath(
             self._select(is_interrupted)
             if is_interrupted:
                 raise KeyboardInterrupt(
-                    "interrupted: paths_ holds the path so far; use smallest_C=Cs_[-1] to continue"
+                    "interrupted: paths_ contains the path so far; smallest_C=Cs_[-1] continues it"
                 )
         return self
 

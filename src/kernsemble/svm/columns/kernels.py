@@ -67,6 +67,6 @@ class Columns:
             if not isinstance(leaf.kernel, Category) and len(columns):
                 name = column_name(columns, self.names)
                 raise ValueError(
-                    f"kernel = {leaf.kernel} compares numbers, and column {name} of X holds "
+                    f"kernel = {leaf.kernel} compares numbers, and column {name} of X has "
                     f"categories: use Category().on({name}) there"
                 )

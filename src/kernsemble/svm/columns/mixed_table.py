@@ -72,8 +72,8 @@ def _is_category(X: Any, d: int) -> bool:
         is_temporal, is_number = kind in "mM", kind in "iufb"
     if is_temporal:
         raise ValueError(
-            f"column {column.name!r} of X holds dates or durations: convert them into numbers, for "
-            "example of days"
+            f"column {column.name!r} of X contains dates or durations: convert them to numbers, "
+            "such as days"
         )
     return not is_number
 
