@@ -28,7 +28,7 @@ def explain(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Show feature importances, or explain the decision on a row.
+    """Show feature importances, or explain the prediction for a row.
 
     The contributions of all columns and the intercept add up to the decision value.
     """

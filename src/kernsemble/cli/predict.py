@@ -42,10 +42,12 @@ def predict(
     ],
     keep: Annotated[
         list[str] | None,
-        typer.Option("--keep", help="Column to copy, such as an identifier; repeatable."),
+        typer.Option(
+            "--keep", help="Column to copy to the output, such as an identifier; repeatable."
+        ),
     ] = None,
     decision: Annotated[
-        bool, typer.Option("--decision", help="Write decision values besides probabilities.")
+        bool, typer.Option("--decision", help="Write decision values in addition to probabilities.")
     ] = False,
     chunk_rows: Annotated[
         int, typer.Option("--chunk-rows", min=1, help="Number of rows in memory at a time.")

@@ -54,7 +54,8 @@ def rare(
         str | None, typer.Option("--rare", help="Rare class; default: the smallest.")
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Model file to write, for predict.")
+        Path | None,
+        typer.Option("--out", "-o", help="Model file to write (.skops), for kernsemble predict."),
     ] = None,
     neighbours: Annotated[
         int,

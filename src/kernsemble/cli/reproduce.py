@@ -59,7 +59,7 @@ def reproduce(
     ] = None,
     dask: Annotated[
         str | None,
-        typer.Option("--dask", metavar="ADDRESS", help="Dask scheduler whose workers to use."),
+        typer.Option("--dask", metavar="ADDRESS", help="Address of a Dask scheduler to run on."),
     ] = None,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Folder for records, tables and HTML page.")

@@ -160,7 +160,7 @@ def all_subsets(_: Sequence[Record]) -> Any:
             arrowprops={"arrowstyle": "->"},
         )
     panel.set(xlabel="size of the subset", ylabel="AIC", xticks=range(11))
-    panel.legend(title="true columns held")
+    panel.legend(title="true columns")
     return page
 
 
