@@ -93,7 +93,9 @@ class TableFile:
         except UnicodeDecodeError as error:
             raise _not_utf8(self.path) from error
         except (OSError, EOFError, zlib.error) as error:
-            raise CommandError(f"{self.path} cannot be read ({one_line(error)})") from error
+            raise CommandError(
+                f"{self.path} cannot be read ({one_line(error)}): check the file"
+            ) from error
         except csv.Error as error:
             raise CommandError(
                 f"{self.path} is not a CSV file ({error}): its first line must name the columns"

@@ -160,7 +160,7 @@ class Kernel(Value, ABC):
 
         It gives the same SVM (Theorems 4 and 10), and is conditionally definite only.
         """
-        raise AttributeError(f"{self} has no simplified form")
+        raise AttributeError(f"{self} has no simplified form: use the kernel itself")
 
     @property
     def full(self) -> "Kernel":

@@ -45,7 +45,7 @@ class MixedTable(Value):
 
     @property
     def is_category(self) -> BoolArray:
-        """Which columns hold categories."""
+        """Mask of the columns of categories."""
         return np.array([known is not None for known in self.categories])
 
     def transform(self, X: Any) -> FloatArray:

@@ -369,6 +369,6 @@ def _split_terms(kernel: Kernel) -> tuple[list[Kernel], list[Kernel]]:
 
 def _no_tables(error: NoSlicesError) -> NoSlicesError:
     return NoSlicesError(
-        "solver = 'additive' supports sums over columns, directions and grids, those of "
-        f"Laplacian() and DecisionTree(), and {error}; or use solver='exact'"
+        "solver = 'additive' supports Laplacian(), DecisionTree() and sums of one-dimensional "
+        f"kernels, but {error}; or use solver='exact'"
     )

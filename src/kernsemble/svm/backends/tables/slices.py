@@ -68,7 +68,7 @@ class Views(Value):
 
     @property
     def is_stepped(self) -> BoolArray:
-        """Which slices have finitely many thresholds, so that tables jump between levels."""
+        """Mask of the slices with finitely many thresholds, so that tables jump between levels."""
         steps = [isinstance(part.simple, MiddleStump) for part in self.parts]
         return np.repeat(np.array(steps, dtype=bool), [part.n_slices for part in self.parts])
 
