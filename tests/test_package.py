@@ -1,4 +1,4 @@
-"""The package as a whole: what it exports, what it imports, its errors."""
+"""The package as a whole: exports, imports and errors."""
 
 import pickle
 import subprocess
@@ -74,7 +74,7 @@ def test_compiled_functions_call_each_other():
 
 
 ERRORS = [
-    exceptions.ArgumentError("C", -1.0, "give a positive number"),
+    exceptions.ArgumentError("C", -1.0, "use a positive number"),
     exceptions.UnboundKernelError.of("k"),
     exceptions.ConditionalKernelError.of("k", "a test"),
     exceptions.NotNeutralError.of("k"),
@@ -95,10 +95,10 @@ def test_errors_keep_message_and_fields_when_pickled_and_copied(error, send):
 
 
 def test_an_argument_error_of_a_worker_process_keeps_its_fields():
-    with pytest.raises(exceptions.ArgumentError, match=r"C = -1\.0: give a positive") as caught:
+    with pytest.raises(exceptions.ArgumentError, match=r"C = -1\.0: use a positive") as caught:
         Parallel(n_jobs=2)(delayed(check_positive)("C", each) for each in (1.0, -1.0))
     assert (caught.value.argument, caught.value.value) == ("C", -1.0)
-    assert caught.value.remedy == "give a positive, finite number"
+    assert caught.value.remedy == "use a positive, finite number"
 
 
 @pytest.mark.parametrize(
@@ -106,11 +106,11 @@ def test_an_argument_error_of_a_worker_process_keeps_its_fields():
     [
         ("stmp", {}, "did you mean 'stump'?"),
         ("stump", {"n": 2}, "did you mean 'stump' or 'stumps'?"),
-        ("tree", {}, "give one of 'stump', 'stumps', '3'"),
+        ("tree", {}, "use one of 'stump', 'stumps', '3'"),
         ("tree", {"otherwise": "see the list"}, "see the list"),
     ],
 )
-def test_suggestions_name_what_is_similar_else_what_there_is(name, settings, hint):
+def test_suggestions_are_similar_names_else_all_names(name, settings, hint):
     assert suggest(name, ["stump", "stumps", 3], **settings) == hint
 
 

@@ -1,4 +1,4 @@
-"""Checks of numbers and words that are given as arguments."""
+"""Checks of arguments that are numbers or names."""
 
 import math
 from numbers import Integral, Real
@@ -10,13 +10,13 @@ from kernsemble.exceptions import ArgumentError
 def check_count(argument: str, value: Any, minimum: int = 1) -> None:
     """Raise an error unless the value is a whole number of at least ``minimum``."""
     if not isinstance(value, Integral) or value < minimum:
-        raise ArgumentError(argument, value, f"give a whole number of at least {minimum}")
+        raise ArgumentError(argument, value, f"use a whole number of at least {minimum}")
 
 
 def check_positive(argument: str, value: Any) -> None:
     """Raise an error unless the value is a positive, finite number."""
     if not (_is_real(value) and 0.0 < value < math.inf):
-        raise ArgumentError(argument, value, "give a positive, finite number")
+        raise ArgumentError(argument, value, "use a positive, finite number")
 
 
 def check_penalty(argument: str, value: Any, word: str | None = None) -> None:
@@ -26,25 +26,25 @@ def check_penalty(argument: str, value: Any, word: str | None = None) -> None:
     """
     if not (_is_real(value) and value > 0.0):
         others = " or np.inf" if word is None else f", np.inf or {word!r}"
-        raise ArgumentError(argument, value, f"give a positive number{others}")
+        raise ArgumentError(argument, value, f"use a positive number{others}")
 
 
 def check_not_negative(argument: str, value: Any) -> None:
     """Raise an error unless the value is a finite number, 0 or above."""
     if not (_is_real(value) and 0.0 <= value < math.inf):
-        raise ArgumentError(argument, value, "give a finite number, 0 or above")
+        raise ArgumentError(argument, value, "use a finite number, 0 or above")
 
 
 def check_share(argument: str, value: Any) -> None:
     """Raise an error unless the value is a number between 0 and 1."""
     if not (_is_real(value) and 0.0 <= value <= 1.0):
-        raise ArgumentError(argument, value, "give a share between 0 and 1")
+        raise ArgumentError(argument, value, "use a number between 0 and 1")
 
 
 def check_choice(argument: str, value: str, choices: tuple[str, ...]) -> None:
-    """Raise an error unless the value is one of the given words."""
+    """Raise an error unless the value is one of `choices`."""
     if value not in choices:
-        raise ArgumentError(argument, value, f"give one of {', '.join(map(repr, choices))}")
+        raise ArgumentError(argument, value, f"use one of {', '.join(map(repr, choices))}")
 
 
 def _is_real(value: object) -> bool:

@@ -25,7 +25,7 @@ def _part_of_matplotlib(name: str) -> Any:
         return import_module(f"matplotlib.{name}")
     except ImportError as error:
         raise ImportError(
-            "displays need matplotlib: pip install 'kernsemble[plot]', or use the numbers"
+            "displays need matplotlib, which is not installed: pip install 'kernsemble[plot]'"
         ) from error
 
 
@@ -39,7 +39,7 @@ def several_axes(ax: Any, n: int) -> list[Any]:
     if ax is not None:
         given = list(np.ravel(np.asarray(ax, dtype=object)))
         if len(given) < n:
-            raise ValueError(f"ax has {len(given)} axes: give {n}, one for each panel")
+            raise ValueError(f"ax has {len(given)} axes: pass {n}, one for each panel")
         return given[:n]
     n_columns = min(n, PANELS_PER_ROW)
     n_rows = -(-n // n_columns)

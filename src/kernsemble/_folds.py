@@ -45,7 +45,7 @@ def read_splits(
     found = check_cv(cv, y, classifier=is_classifier).split(X, y)
     splits = [_read(fold, train, test, len(counts)) for fold, (train, test) in enumerate(found)]
     if not splits:
-        raise ValueError("cv has no folds: give at least one pair of training and test rows")
+        raise ValueError("cv has no folds: pass at least one pair of training and test rows")
     for fold, split in enumerate(splits):
         for rows, purpose in ((split.tested, "tests on"), (split.kept(len(counts)), "trains on")):
             if not counts[rows].any():
@@ -65,7 +65,7 @@ def check_classes(splits: list[Split], codes: IntArray, counts: FloatArray, clas
             n_rows = np.count_nonzero(counts[codes == code])
             raise ValueError(
                 f"cv: fold {fold} has no training row of class {classes[code]!r}, which has "
-                f"{n_rows} rows of positive weight: use fewer folds, give more rows of it, or "
+                f"{n_rows} rows of positive weight: use fewer folds, pass more rows of it, or "
                 "leave the class out"
             )
 
@@ -75,13 +75,13 @@ def _read(fold: int, train: Any, test: Any, n: int) -> Split:
     times = np.bincount(trained, minlength=n)
     if times.max() > 1:
         raise ValueError(
-            f"cv: fold {fold} trains on row {times.argmax()} {times.max()} times: give every "
-            "row once, and repeat it by sample_weight"
+            f"cv: fold {fold} trains on row {times.argmax()} {times.max()} times: include every "
+            "row once, and use sample_weight to repeat it"
         )
     if times[tested].any():
         raise ValueError(
             f"cv: fold {fold} tests on row {tested[times[tested] > 0][0]}, which it trains on: "
-            "give disjoint training and test rows"
+            "use disjoint training and test rows"
         )
     return Split(np.flatnonzero(times == 0), tested)
 
@@ -117,7 +117,7 @@ def share_right(
 def as_grid(name: str, values: Any, check: Callable[[str, Any], None]) -> list[float]:
     """Return the distinct numbers of a grid in ascending order."""
     if np.ndim(values) != 1 or len(values) == 0:
-        raise ArgumentError(name, values, "give a list of at least one number")
+        raise ArgumentError(name, values, "use a list of at least one number")
     for value in values:
         check(name, value)
     return sorted({float(value) for value in values})
@@ -133,7 +133,7 @@ def check_means(means: FloatArray, scoring: Any) -> None:
     """Raise an error if no setting has a score."""
     if np.isneginf(means).all():
         raise ValueError(
-            f"scoring = {scoring!r} is not a number for any setting: use another score, or "
+            f"scoring = {scoring!r} is NaN for every setting: use another score, or "
             "folds on which it is defined"
         )
 

@@ -7,7 +7,7 @@ MAX_LISTED = 12
 
 
 def suggest(name: object, known: Iterable[object], otherwise: str = "", n: int = 1) -> str:
-    """Return a hint for an unknown name: the most similar names, else the names there are.
+    """Return a hint for an unknown name: the most similar names, else all names.
 
     Parameters
     ----------
@@ -26,11 +26,11 @@ def suggest(name: object, known: Iterable[object], otherwise: str = "", n: int =
     >>> suggest("stmp", ["stump", "perceptron"])
     "did you mean 'stump'?"
     >>> suggest("forest", ["stump", "perceptron"])
-    "give one of 'stump', 'perceptron'"
+    "use one of 'stump', 'perceptron'"
     """
     names = [str(each) for each in known]
     matches = get_close_matches(str(name), names, n=n)
     if matches:
         return f"did you mean {' or '.join(map(repr, matches))}?"
     more = ", …" if len(names) > MAX_LISTED else ""
-    return otherwise or f"give one of {', '.join(map(repr, names[:MAX_LISTED]))}{more}"
+    return otherwise or f"use one of {', '.join(map(repr, names[:MAX_LISTED]))}{more}"

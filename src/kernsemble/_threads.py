@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import joblib
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
-FEWEST_TASKS = 4  # minimum number of short tasks that are worth starting threads for
+FEWEST_TASKS = 4  # minimum number of short tasks for which threads are started
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -113,7 +113,7 @@ def _become_worker() -> None:
 
 
 class _SingleThreadedBlas:
-    """Limit BLAS to one thread while at least one caller runs threads of its own.
+    """Context manager that limits BLAS to one thread while any caller runs threads of its own.
 
     The limit belongs to the process: the first to enter sets it, the last to leave lifts it.
     """

@@ -30,7 +30,7 @@ def as_features(X: ArrayLike, n_features: int | None = None, name: str = "X") ->
     except (TypeError, ValueError) as error:
         if isinstance(error, TypeError) or "could not convert" in str(error):
             raise ValueError(
-                f"{name} holds something that is not a number ({error}): encode such columns "
+                f"{name} contains values that are not numbers ({error}): encode such columns "
                 "first, or compare them with Category().on(columns)"
             ) from error
         raise
@@ -58,8 +58,8 @@ def as_categories(X: ArrayLike, n_features: int | None = None, name: str = "X") 
     missing = np.argwhere(_is_missing(table))
     if len(missing):
         raise ValueError(
-            f"{name} has a missing value in row {missing[0, 0]}, column {missing[0, 1]}: give "
-            "missing values a category of their own, for example X.fillna('missing')"
+            f"{name} has a missing value in row {missing[0, 0]}, column {missing[0, 1]}: replace "
+            "missing values by a category of their own, for example X.fillna('missing')"
         )
     check_n_features(table.shape[1], n_features, name)
     return table
@@ -94,7 +94,7 @@ def refuse_one_class(classes: Array) -> None:
     """Raise an error if there is only one class."""
     if len(classes) < 2:
         raise ValueError(
-            f"y holds one class only, {classes.tolist()[0]!r}: give examples of two or more"
+            f"y contains only one class, {classes.tolist()[0]!r}: pass rows of two or more"
         )
 
 
@@ -107,20 +107,22 @@ def read_weights(
     try:
         weight = np.asarray(sample_weight, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} holds something that is not a number ({error})") from error
+        raise ValueError(
+            f"{name} contains values that are not numbers ({error}): pass numbers"
+        ) from error
     if weight.ndim == 0:
         weight = np.full(n, float(weight))
     if weight.shape != (n,):
-        raise ValueError(f"{name} has shape {weight.shape}: give {n} numbers, one for each row")
+        raise ValueError(f"{name} has shape {weight.shape}: pass {n} numbers, one for each row")
     wrong = np.flatnonzero(~(np.isfinite(weight) & (weight >= 0.0)))
     if len(wrong):
         raise ValueError(
-            f"{name} is {weight[wrong[0]]} for row {wrong[0]}: give finite numbers, 0 or above"
+            f"{name} is {weight[wrong[0]]} for row {wrong[0]}: pass finite numbers, 0 or above"
         )
     with np.errstate(over="ignore"):  # checked below
         total = weight.sum()
     if total == 0.0:
-        raise ValueError(f"{name} is zero for every row: give at least one a positive weight")
+        raise ValueError(f"{name} is zero for every row: pass at least one positive weight")
     if not np.isfinite(total):
         raise ValueError(f"the sum of {name} overflows: divide the weights by the largest")
     return weight
@@ -138,9 +140,11 @@ def present_rows(
 def check_place(out: object, shape: tuple[int, ...]) -> None:
     """Raise an error unless `out` can store a matrix of that shape."""
     if not isinstance(out, np.ndarray) or out.dtype.kind != "f" or not out.flags.writeable:
-        raise ValueError("out must be a writable array of floating-point numbers")
+        raise ValueError(
+            f"out is not a writable array of floating-point numbers: pass np.empty({shape})"
+        )
     if out.shape != shape:
-        raise ValueError(f"out has shape {out.shape}, but the matrix has {shape}")
+        raise ValueError(f"out has shape {out.shape}: pass an array of shape {shape}")
 
 
 def column_ends(X: Rows) -> tuple[FloatArray, FloatArray]:
@@ -188,7 +192,7 @@ def as_columns(columns: Column | Iterable[Column]) -> tuple[Column, ...]:
     is_mask = [isinstance(column, (bool, np.bool_)) for column in selected]
     if not selected or (any(is_mask) and not (all(is_mask) and any(selected))):
         raise ValueError(
-            f"on({columns!r}): give one or several columns by index or name, or a mask of all"
+            f"on({columns!r}): select one or several columns by index, by name or by a mask"
         )
     return tuple(_as_column(column) for column in selected)
 
@@ -199,7 +203,7 @@ def _as_column(column: Any) -> Column:
     if isinstance(column, (bool, np.bool_)):
         return bool(column)
     if not isinstance(column, Integral):
-        raise ValueError(f"on({column!r}): give a column by its index or its name")
+        raise ValueError(f"on({column!r}): select a column by its index or name")
     return int(column)
 
 
@@ -210,8 +214,8 @@ def locate_columns(
     if isinstance(columns[0], bool):
         if len(columns) != n_features:
             raise ValueError(
-                f"on(a mask of {len(columns)}): the data has {n_features} columns; "
-                "a mask has one entry for each"
+                f"on(a mask of length {len(columns)}): the data has {n_features} columns: "
+                "use a mask with one entry per column"
             )
         return np.flatnonzero(columns)
     return np.array([_locate(column, n_features, names) for column in columns], dtype=np.intp)
@@ -221,14 +225,17 @@ def _locate(column: Column, n_features: int, names: Sequence[Any] | None) -> int
     if isinstance(column, str):
         return _locate_name(column, names)
     if not -n_features <= column < n_features:
-        raise ValueError(f"on({column}): the data has only {n_features} columns")
+        raise ValueError(
+            f"on({column}): the data has only {n_features} columns: use an index from "
+            f"{-n_features} to {n_features - 1}"
+        )
     return column % n_features
 
 
 def _locate_name(column: str, names: Sequence[Any] | None) -> int:
     if names is None:
         raise ValueError(
-            f"on({column!r}): columns can be selected by name only in a DataFrame: give one, or "
+            f"on({column!r}): columns can be selected by name only in a DataFrame: pass one, or "
             "select the column by its position"
         )
     found = [place for place, name in enumerate(names) if name == column]
@@ -239,7 +246,7 @@ def _locate_name(column: str, names: Sequence[Any] | None) -> int:
             f"on({column!r}): several columns of that name, at {found}: rename them, or select by "
             "position"
         )
-    hint = suggest(column, names, otherwise=f"there are {list(names)}")
+    hint = suggest(column, names, otherwise=f"use one of {list(names)}")
     raise ValueError(f"on({column!r}): no such column; {hint}")
 
 

@@ -4,24 +4,24 @@ from typing import Any, Self
 
 
 class ArgumentError(ValueError):
-    """An argument has a value that is not accepted.
+    """Error for an argument with an invalid value.
 
     Attributes
     ----------
     argument : str
         Name of the argument.
     value : object
-        Value that was given.
+        Invalid value.
     remedy : str
-        Values that are accepted, or what to do instead.
+        Accepted values, or another remedy.
 
     Examples
     --------
     >>> from kernsemble.exceptions import ArgumentError
-    >>> ArgumentError("C", -1.0, "give a positive number or np.inf")
-    ArgumentError('C', -1.0, 'give a positive number or np.inf')
+    >>> ArgumentError("C", -1.0, "use a positive number or np.inf")
+    ArgumentError('C', -1.0, 'use a positive number or np.inf')
     >>> print(_)
-    C = -1.0: give a positive number or np.inf
+    C = -1.0: use a positive number or np.inf
     """
 
     def __init__(self, argument: str, value: Any, remedy: str) -> None:
@@ -33,7 +33,7 @@ class ArgumentError(ValueError):
 
 
 class UnboundKernelError(ValueError):
-    """A kernel was evaluated before it was bound to the data that fixes its constants."""
+    """Error for a kernel that is evaluated before it is bound to data."""
 
     @classmethod
     def of(cls, kernel: object) -> Self:
@@ -45,20 +45,20 @@ class UnboundKernelError(ValueError):
 
 
 class ConditionalKernelError(ValueError):
-    """A conditionally definite kernel was used where a definite one is needed."""
+    """Error for a conditionally definite kernel where a definite one is needed."""
 
     @classmethod
     def of(cls, kernel: object, purpose: str) -> Self:
         """Return the error for a kernel and the purpose it was used for."""
         return cls(
-            f"{kernel} is only conditionally positive definite: it is meaningful between "
+            f"{kernel} is only conditionally positive definite: it is valid only for "
             f"coefficients that sum to zero, which {purpose} does not guarantee; "
             "use the kernel with its constant instead, kernel.full"
         )
 
 
 class NotNeutralError(ValueError):
-    """Theorem 16 was applied to hypotheses whose votes do not cancel."""
+    """Error for an AND (Theorem 16) of hypotheses whose votes do not cancel."""
 
     @classmethod
     def of(cls, operand: object) -> Self:
@@ -71,20 +71,20 @@ class NotNeutralError(ValueError):
 
 
 class GramTooLargeError(MemoryError):
-    """A kernel matrix would not fit in the memory of this computer."""
+    """Error for a kernel matrix that does not fit in memory."""
 
 
 class RowsOnDemandWarning(UserWarning):
-    """A kernel matrix is larger than the memory allowed, so its rows are computed on demand."""
+    """Warning that a kernel matrix exceeds the memory allowed: rows are computed on demand."""
 
 
 class UnknownDatasetError(ArgumentError):
-    """No data set of the catalogue has this name."""
+    """Error for a name that is not in the catalogue of data sets."""
 
 
 class DatasetNotFoundError(FileNotFoundError):
-    """A data set of the catalogue was found in none of its sources."""
+    """Error for a data set of the catalogue that none of its sources has."""
 
 
 class DatasetMismatchError(ValueError):
-    """A copy of a data set differs from the one that the catalogue describes."""
+    """Error for a copy of a data set that differs from the catalogue."""

@@ -1,4 +1,4 @@
-"""Save and load models in files that contain no code.
+"""Saving and loading of models, in files that contain no code.
 
 A file is a skops archive with one more member, ``kernsemble.json``, which holds the format and
 the versions that wrote it. These are checked before anything else is read.
@@ -43,11 +43,11 @@ SPARSE_ROWS = frozenset({"scipy.sparse._csr.csr_matrix", "scipy.sparse._csr.csr_
 
 
 class ModelFileError(ValueError):
-    """A file does not contain a model that this version can read."""
+    """Error for a file without a model that this version can read."""
 
 
 class UntrustedModelError(ValueError):
-    """A file contains types that neither this library nor scikit-learn vouches for.
+    """Error for a file with types that are not trusted.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class UntrustedModelError(ValueError):
 
 
 class VersionMismatchWarning(UserWarning):
-    """A model was saved by an incompatible version of this library."""
+    """Warning that a model was saved by an incompatible version of this library."""
 
 
 def save(model: object, path: str | os.PathLike[str]) -> Path:
@@ -234,7 +234,7 @@ def _checked_versions(path: Path, content: bytes) -> dict[str, str]:
 
 def _not_ours(path: Path) -> ModelFileError:
     return ModelFileError(
-        f"{path} was not written by kernsemble.save: give a file that was, or load other skops "
+        f"{path} was not written by kernsemble.save: pass a file that was, or load other skops "
         "files with skops.io.load"
     )
 

@@ -306,7 +306,7 @@ def test_callbacks_are_called_for_every_round():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"loss": "hinge"}, "loss = 'hinge': give one of 'log', 'exp'"),
+        ({"loss": "hinge"}, "loss = 'hinge': use one of 'log', 'exp'"),
         ({"step": "long"}, "step = 'long'"),
         ({"n_rounds": 0}, "n_rounds = 0"),
         ({"n_templates": 0}, "n_templates = 0"),

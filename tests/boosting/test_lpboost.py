@@ -93,7 +93,7 @@ def test_a_hard_margin_is_the_limit_of_large_penalties():
 
 def test_a_hard_margin_that_does_not_exist_is_refused():
     rows = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
-    with pytest.raises(ValueError, match="C = inf: no vote of these hypotheses separates"):
+    with pytest.raises(ValueError, match="C = inf: no weighted vote of these hypotheses separates"):
         LPBoostClassifier(C=np.inf).fit(rows, [0, 1, 1, 0])
     tree = DecisionTreeClassifier(max_depth=2, random_state=0)
     assert LPBoostClassifier(tree, C=np.inf).fit(rows, [0, 1, 1, 0]).score(rows, [0, 1, 1, 0]) == 1
@@ -234,7 +234,7 @@ def test_nu_can_be_selected_too():
     assert machine.nu_ in (0.2, 0.3, 0.5)
     assert [each["nu"] for each in machine.cv_results_["params"]] == [0.5, 0.3, 0.2]
     assert machine.C_ is None
-    with pytest.raises(ValueError, match="give one of the two"):
+    with pytest.raises(ValueError, match="use one of the two"):
         LPBoostClassifierCV(Cs=(1.0,), nus=(0.1,)).fit(X, y)
 
 

@@ -28,7 +28,7 @@ def test_unknown_commands_are_usage_errors(refused):
 @pytest.mark.parametrize(
     ("error", "code", "line"),
     [
-        (ValueError("C = 0:\n give more"), 1, "error: C = 0: give more"),
+        (ValueError("C = 0:\n use more"), 1, "error: C = 0: use more"),
         (MemoryError(), 1, "error: MemoryError"),
         (ZeroDivisionError("x"), 1, "ZeroDivisionError: x; this is a bug"),
         (KeyboardInterrupt(), 130, "error: interrupted: nothing was written"),

@@ -106,7 +106,7 @@ def test_other_separators_missing_markers_and_compressed_files(run, tmp_path):
     assert json.loads(result.stdout)["columns"] == {"x": "number", "z": "number"}
 
 
-def test_drawn_rows_are_repeatable_by_seed(run, folder, tmp_path):
+def test_drawn_rows_depend_on_the_seed_only(run, folder, tmp_path):
     words = "fit", folder / "train.csv", "-t", "label", "--drop", "level", *QUICK, "--max-rows", 60
     for name in ("one", "two"):
         result = run(*words, "--seed", 3, "-o", tmp_path / f"{name}.skops", "--json")
@@ -121,7 +121,7 @@ def test_existing_files_are_overwritten_only_with_force(run, refused, tmp_path):
     out = tmp_path / "m.skops"
     out.write_text("precious")
     words = "fit", train, "-t", "y", *QUICK, "-o", out
-    assert "exists: give another name, or --force" in refused(*words)
+    assert "exists: use another name, or --force" in refused(*words)
     assert run(*words, "--force").exit_code == 0
     assert out.read_bytes()[:2] == b"PK"
     assert "is an input of this command" in refused("fit", train, "-t", "y", "-o", train, "--force")
@@ -129,11 +129,11 @@ def test_existing_files_are_overwritten_only_with_force(run, refused, tmp_path):
 
 def broken_tables():
     """Yield a name, the content of the file, and parts of the error message."""
-    yield "missing target", b"x,why\n1,2\n", "--target 'y'", "give one of 'x', 'why'"
+    yield "missing target", b"x,why\n1,2\n", "--target 'y'", "use one of 'x', 'why'"
     yield "empty", b"", "is empty", "header and rows"
     yield "blank", b"\n\n", "first line is empty", "name the columns"
     yield "no rows", b"x,y\n", "no rows", "t.csv"
-    yield "one class", b"x,y\n1,a\n2,a\n3,a\n", "one class only, a", "two or more"
+    yield "one class", b"x,y\n1,a\n2,a\n3,a\n", "only one class, a", "two or more"
     yield "not UTF-8", "x,y\n1,café\n2,b\n".encode("latin-1"), "not encoded in UTF-8", "iconv"
     yield "header not UTF-8", "é,y\n1,2\n".encode("latin-1"), "not encoded in UTF-8", "iconv"
     yield "duplicate columns", b"x,x,y\n1,2,3\n", "several columns named 'x'", "rename"
@@ -146,7 +146,7 @@ def broken_tables():
         "missing in 1 of 3 rows, first in row 2",
         "remove",
     )
-    yield "target alone", b"y\na\nb\n", "no columns besides the target", "give some"
+    yield "target alone", b"y\na\nb\n", "no columns besides the target", "add features"
     yield "rare class", b"x,y\n" + b"1,a\n" * 9 + b"2,b\n" * 3, "class b has 3 rows", "--folds 3"
     yield (
         "infinite",
@@ -187,7 +187,7 @@ def test_wrong_files_are_refused(refused, folder, tmp_path):
     ("options", "part"),
     [
         (("--kernel", "stmp"), "did you mean 'stump'"),
-        (("--kernel", "auto,stump"), "give it alone"),
+        (("--kernel", "auto,stump"), "use it alone"),
         (("--kernel", ","), "at least one name"),
         (("--task", "ranking"), "classification, regression"),
         (("--scaling", "z"), "range, rank, distinct"),

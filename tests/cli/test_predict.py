@@ -68,7 +68,7 @@ def test_missing_columns_and_text_in_numeric_columns_are_errors(refused, folder,
     text = new.with_columns(pl.col("a").cast(pl.String))
     text[:5].with_columns(pl.Series("a", ["1", " 2.5", "", "many", "3"])).write_csv(table)
     line = refused(*words)
-    assert "column 'a' holds numbers in the training data" in line
+    assert "column 'a' contains numbers in the training data" in line
     assert "'many' in row 4" in line
     new.with_columns(a=pl.lit("-inf")).write_csv(table)
     assert "column 'a' is infinite in row 1" in refused(*words)
@@ -159,6 +159,6 @@ def test_outputs_are_checked_before_anything_is_read(refused, folder, tmp_path):
     assert ".csv or .csv.gz" in refused(*words, tmp_path / "scores.parquet")
     (tmp_path / "scores.csv").write_text("precious")
     assert "exists" in refused(*words, tmp_path / "scores.csv")
-    assert "-o a file" in refused(*words, "-", "--json", code=2)
+    assert "use a file with -o" in refused(*words, "-", "--json", code=2)
     (tmp_path / "folder.csv").mkdir()
     assert "is a folder" in refused(*words, tmp_path / "folder.csv", "--force")

@@ -74,7 +74,7 @@ def test_all_papers_have_a_common_tally(reproduce):
     assert "All papers: Of 2 published numbers, " in result.stdout
 
 
-def test_an_interrupted_run_keeps_what_it_has(reproduce, tmp_path, monkeypatch):
+def test_an_interrupted_run_keeps_its_records(reproduce, tmp_path, monkeypatch):
     def interrupted(cell):
         if cell.seed == 1:
             raise KeyboardInterrupt
@@ -128,11 +128,11 @@ def test_list_shows_papers_cells_and_missing_data(run, place):
 
 def test_unknown_names_are_errors_with_suggestions(refused, place, tmp_path):
     nothing = refused("reproduce", code=2)
-    assert "give one or several of other-2026, small-2026, or all" in nothing
+    assert "use one or several of other-2026, small-2026, or all" in nothing
     line = refused("reproduce", "samll-2026", code=2)
     assert "'samll-2026' is not a paper: did you mean 'small-2026'?" in line
     line = refused("reproduce", "xyz", code=2)
-    assert "'xyz' is not a paper: give one of 'other-2026', 'small-2026', 'all'" in line
+    assert "'xyz' is not a paper: use one of 'other-2026', 'small-2026', 'all'" in line
     line = refused("reproduce", "small-2026", "table9", code=2)
     assert (
         "'table9' is neither a paper nor a table or figure of small-2026: did you mean 'table2'?"
@@ -140,7 +140,7 @@ def test_unknown_names_are_errors_with_suggestions(refused, place, tmp_path):
     )
     file = tmp_path / "file"
     file.write_text("")
-    assert "is a file: give a folder" in refused("reproduce", "all", "--output", file)
+    assert "is a file: use a folder" in refused("reproduce", "all", "--output", file)
 
 
 def test_dask_that_is_not_installed_is_an_error(refused, place, monkeypatch):

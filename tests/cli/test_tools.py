@@ -38,8 +38,8 @@ def test_importances_are_shares(run, folder):
 
 def test_missing_rows_and_columns_are_errors(refused, folder):
     words = "explain", folder / "classes.skops"
-    assert "needs --data too" in refused(*words, "--row", 1, code=2)
-    assert "needs --row too" in refused(*words, "--data", folder / "new.csv", code=2)
+    assert "needs --data: use both" in refused(*words, "--row", 1, code=2)
+    assert "needs --row: use both" in refused(*words, "--data", folder / "new.csv", code=2)
     assert "has 60 rows" in refused(*words, "--data", folder / "new.csv", "--row", 61)
     assert "has no column 'b'" in refused(*words, "--data", folder / "new_numbers.csv", "--row", 1)
 
@@ -60,7 +60,7 @@ def test_the_true_columns_are_selected(run, tmp_path):
 
 def test_select_needs_numbers_without_missing_values(refused, folder):
     line = refused("select", folder / "train.csv", "--target", "label")
-    assert "column 'colour' holds text" in line
+    assert "column 'colour' contains text" in line
     assert "--drop 'colour'" in line
     line = refused("select", folder / "train.csv", "-t", "label", "--drop", "colour")
     assert "column 'b' has 17 missing values" in line
@@ -117,7 +117,7 @@ def test_a_report_that_fails_leaves_no_model(refused, monkeypatch, folder, tmp_p
     words = "fit", folder / "train_numbers.csv", "-t", "label", "-k", "stump", "--folds", 2
     out, report = tmp_path / "m.skops", tmp_path / "r.html"
     assert "no ink" in refused(*words, "--json", "--out", out, "--report", report)
-    assert "give two names" in refused(*words, "--out", out, "--report", out)
+    assert "use two names" in refused(*words, "--out", out, "--report", out)
 
 
 def test_a_report_without_its_extra_is_an_error_before_the_fit(

@@ -19,14 +19,14 @@ def within_sampling_error(error):
 
 
 @pytest.mark.parametrize("n_features", [1, 2, 20])
-def test_bayes_rule_of_twonorm_errs_with_probability_phi_of_minus_two(n_features):
+def test_bayes_error_of_twonorm_is_phi_of_minus_two(n_features):
     X, y = make_twonorm(N, n_features, random_state=0)
     bayes_error = norm.cdf(-2.0)
     found = error_of(X.sum(axis=1), y)
     assert_allclose(found, bayes_error, atol=within_sampling_error(bayes_error))
 
 
-def test_bayes_rule_of_threenorm_errs_as_its_integral_says():
+def test_bayes_error_of_threenorm_is_its_integral():
     # In the plane of the means the rule is t < log cosh(2s) / 2, and the means are
     # (2, 0), (-2, 0) and (0, 2).
     def border(s):
@@ -44,7 +44,7 @@ def test_bayes_rule_of_threenorm_errs_as_its_integral_says():
     assert_allclose(found, bayes_error, atol=within_sampling_error(bayes_error))
 
 
-def test_bayes_rule_of_ringnorm_errs_as_noncentral_chi_square_says():
+def test_bayes_error_of_ringnorm_is_that_of_noncentral_chi_square():
     # The rule is a sphere around 4m/3, and |m| = 1.
     squared_radius = (D * np.log(2.0) + 1.0 / 6.0) * 8.0 / 3.0
     missed = ncx2.cdf(squared_radius / 4.0, D, 4.0 / 9.0)

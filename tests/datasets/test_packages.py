@@ -141,7 +141,7 @@ def test_package_that_is_not_installed_is_a_missing_source(tiny_entry):
 
 
 def test_set_that_no_package_carries_is_a_missing_source(tiny_entry):
-    with pytest.raises(SourceAbsentError, match="no package is known"):
+    with pytest.raises(SourceAbsentError, match="no Python package"):
         read_package(tiny_entry)
 
 

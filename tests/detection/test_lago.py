@@ -90,7 +90,7 @@ def test_thousands_of_features_do_not_overflow(shape):
     assert len(np.unique(scores[y == 0])) == 108
 
 
-def test_spherical_kernels_do_not_see_rotations_and_a_common_scale():
+def test_spherical_kernels_are_invariant_to_rotations_and_a_common_scale():
     X, y = rare_rows()
     rotation, _ = np.linalg.qr(np.random.default_rng(1).normal(size=(4, 4)))
     machine = LagoClassifier(scaling=None).fit(X, y)
@@ -102,7 +102,7 @@ def test_spherical_kernels_do_not_see_rotations_and_a_common_scale():
 
 
 @pytest.mark.parametrize("settings", [{"n_neighbors": 108}, {"scaling": "range"}])
-def test_elliptical_kernels_do_not_see_the_scale_of_each_feature(settings):
+def test_elliptical_kernels_are_invariant_to_the_scale_of_each_feature(settings):
     """The neighbours may depend on it, unless all rows are neighbours or features are scaled."""
     X, y = rare_rows()
     units = np.array([1e-4, 1.0, 30.0, 1e6])

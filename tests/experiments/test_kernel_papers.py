@@ -182,7 +182,7 @@ def test_a_ranking_returns_lost_precision_and_hits():
 
 
 @pytest.mark.large
-def test_methods_for_rare_classes_rank_what_is_apart_first():
+def test_methods_for_rare_classes_find_a_separate_cluster():
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.normal(size=(180, 2)), rng.normal(6.0, 1.0, (20, 2))])
     y = np.repeat([0, 1], [180, 20])

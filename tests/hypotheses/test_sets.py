@@ -36,7 +36,7 @@ def test_samples_repeat_with_the_seed_and_carry_the_whole_measure(kernel):
 
 
 @pytest.mark.parametrize("kernel", ENSEMBLES, ids=repr)
-def test_a_constant_hypothesis_is_found_where_one_is_promised(kernel):
+def test_has_constant_agrees_with_the_hypotheses(kernel):
     hypotheses = kernel.bind(X).hypotheses
     votes = hypotheses.sample(20_000, 0).vote(X)
     if hypotheses.has_constant:
@@ -106,7 +106,7 @@ def test_the_ball_of_perceptrons_of_sparse_rows():
     assert_allclose(found.centre, expected.centre)
 
 
-def test_every_category_membership_counts_alike():
+def test_every_category_membership_has_the_same_measure():
     rows = np.array([["a", "x"], ["b", "x"], ["c", "x"]])
     memberships = CategorySet.within(rows)
     assert memberships.total_measure == pytest.approx(4 / 4)

@@ -247,7 +247,7 @@ def test_axes_can_be_given():
     figure, axes = plt.subplots(1, 2)
     display = ShapeDisplay.from_estimator(model, X, features=[0, 1], ax=axes)
     assert display.axes_ == list(axes)
-    with pytest.raises(ValueError, match="ax has 1 axes: give 2"):
+    with pytest.raises(ValueError, match="ax has 1 axes: pass 2"):
         ShapeDisplay.from_estimator(model, X, features=[0, 1], ax=axes[0])
     assert EnsembleDisplay.from_estimator(model, features=[0], ax=axes[1]).figure_ is figure
 

@@ -203,9 +203,9 @@ def test_perceptron_densities_of_sampled_directions_are_the_machine(kernel):
 def test_perceptron_densities_need_a_perceptron_kernel():
     X, y = rows()
     exact = InfiniteEnsembleClassifier(Perceptron()).fit(X, y)
-    with pytest.raises(ValueError, match="give 3 numbers"):
+    with pytest.raises(ValueError, match="pass 3 numbers"):
         EnsembleView.from_estimator(exact).perceptron_density([1.0, 0.0])
-    with pytest.raises(ValueError, match="give 3 numbers"):
+    with pytest.raises(ValueError, match="pass 3 numbers"):
         EnsembleView.from_estimator(exact).perceptron_density([0.0, 0.0, 0.0])
     with pytest.raises(ValueError, match="has 0 perceptron terms"):
         EnsembleView.from_estimator(InfiniteEnsembleClassifier().fit(X, y)).perceptron_density(
@@ -214,7 +214,7 @@ def test_perceptron_densities_need_a_perceptron_kernel():
     sampled = InfiniteEnsembleClassifier(Perceptron(), solver="additive", n_slices=8).fit(X, y)
     with pytest.raises(ValueError, match="solver='exact'"):
         EnsembleView.from_estimator(sampled).perceptron_density([1, 0, 0])
-    with pytest.raises(ValueError, match="give a vector"):
+    with pytest.raises(ValueError, match="pass a vector"):
         EnsembleView.from_estimator(exact).perceptron_density(0)
     with pytest.raises(ValueError, match="has 8 sampled directions"):
         EnsembleView.from_estimator(sampled).perceptron_density(8)

@@ -147,7 +147,7 @@ def test_a_constant_stump_is_the_intercept():
 def test_contributions_of_trees_need_background_rows():
     model = AdaBoostClassifier(C45Tree(max_depth=2), n_estimators=3).fit(X, y == "virginica")
     assert np.isnan(EnsembleView.from_estimator(model).decomposition.squared_norm)
-    with pytest.raises(ValueError, match=r"give some, EnsembleView.from_estimator\(model, X\)"):
+    with pytest.raises(ValueError, match=r"pass some, EnsembleView.from_estimator\(model, X\)"):
         EnsembleView.from_estimator(model).explain(X)
     with pytest.raises(ValueError, match="n_background = 0"):
         EnsembleView.from_estimator(model, X).explain(X.head(1), n_background=0)
@@ -240,7 +240,7 @@ def test_sparse_rows_beyond_the_memory_budget_are_refused():
     rows = sparse.random_array((50, 2_000), density=0.01, format="csr", rng=0)
     signs = np.arange(50) % 2
     model = InfiniteEnsembleClassifier(Stump(), cache_size=0.1).fit(rows, signs)
-    with pytest.raises(MemoryError, match="give fewer rows"):
+    with pytest.raises(MemoryError, match="pass fewer rows"):
         EnsembleView.from_estimator(model, rows)
 
 

@@ -158,7 +158,7 @@ class TestColumns:
             with pytest.raises(ValueError, match="pass the same columns in the same order"):
                 Stump().bind(frame)(turned)
 
-    def test_whole_tables_are_welcome_everywhere(self):
+    def test_whole_tables_are_accepted_everywhere(self):
         data = dict(zip("abcd", X.T, strict=True))
         for frame in (pd.DataFrame(data), pl.DataFrame(data)):
             assert_allclose(Perceptron().bind(frame)(frame), Perceptron().bind(X)(X))
@@ -189,13 +189,13 @@ class TestColumns:
     @pytest.mark.parametrize(
         ("columns", "message"),
         [
-            ([], "give one or several columns"),
-            (np.array([False, False]), "give one or several columns"),
-            ([True, 2], "give one or several columns"),
-            (slice(2), "give one or several columns"),
-            ([1.7], "by its index or its name"),
-            ([("a", "b")], "by its index or its name"),
-            ([True, False], "on\\(a mask of 2\\): the data has 4 columns"),
+            ([], "select one or several columns"),
+            (np.array([False, False]), "select one or several columns"),
+            ([True, 2], "select one or several columns"),
+            (slice(2), "select one or several columns"),
+            ([1.7], "by its index or name"),
+            ([("a", "b")], "by its index or name"),
+            ([True, False], "on\\(a mask of length 2\\): the data has 4 columns"),
             ([4], "only 4 columns"),
             ([-5], "only 4 columns"),
             (["b"], "by name only in a DataFrame"),
@@ -205,12 +205,12 @@ class TestColumns:
         with pytest.raises(ValueError, match=message):
             Stump().on(columns).bind(X)
 
-    def test_repeated_names_can_be_chosen_by_index_only(self):
+    def test_repeated_names_can_be_selected_by_index_only(self):
         frame = pd.DataFrame(X, columns=["a", "a", "b", "c"])
         assert_allclose(Stump().on([1]).bind(frame)(frame), Stump().on([1]).bind(X)(X))
         with pytest.raises(ValueError, match="several columns of that name"):
             Stump().on("a").bind(frame)
 
     def test_wrong_name(self):
-        with pytest.raises(ValueError, match=r"on\('z'\): no such column; there are \['a'\]"):
+        with pytest.raises(ValueError, match=r"on\('z'\): no such column; use one of \['a'\]"):
             Stump().on("z").bind(pd.DataFrame({"a": [1.0, 2.0]}))

@@ -83,13 +83,13 @@ def test_the_tolerance_decides():
 @pytest.mark.parametrize(
     ("matrix", "message"),
     [
-        ([[1.0, 2.0]], r"\(1, 2\): give a square kernel matrix"),
-        ([1.0], "give a square kernel matrix"),
-        (np.empty((0, 0)), "give a square kernel matrix"),
+        ([[1.0, 2.0]], r"\(1, 2\): pass a square kernel matrix"),
+        ([1.0], "pass a square kernel matrix"),
+        (np.empty((0, 0)), "pass a square kernel matrix"),
         ([[np.nan]], "NaN or infinite"),
     ],
 )
-def test_what_is_no_kernel_matrix_is_refused(matrix, message):
+def test_invalid_kernel_matrices_are_refused(matrix, message):
     for use in (centre, definiteness, lambda K: alignment(K, K)):
         with pytest.raises(ValueError, match=message):
             use(matrix)

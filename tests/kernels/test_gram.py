@@ -19,7 +19,7 @@ X = random_rows(1_000, 3)
 KERNEL = (Stump() + Perceptron()) & Stump()
 
 
-def test_a_matrix_can_be_put_where_one_wants_it(tmp_path):
+def test_a_matrix_can_be_written_to_out(tmp_path):
     bound = KERNEL.bind(X)
     expected = bound(X)
     out = np.empty((1_000, 1_000))
@@ -37,12 +37,12 @@ def test_a_matrix_can_be_filled_in_chunks():
     assert_allclose(out, bound(X), rtol=1e-12)
 
 
-def test_a_place_of_another_shape_is_refused():
+def test_out_of_another_shape_is_refused():
     with pytest.raises(ValueError, match=r"out has shape \(2, 2\).*\(1000, 1000\)"):
         Stump().bind(X)(X, out=np.empty((2, 2)))
 
 
-def test_a_place_that_cannot_hold_the_matrix_is_refused():
+def test_an_invalid_out_is_refused():
     frozen = np.empty((1_000, 1_000))
     frozen.flags.writeable = False
     for place in (np.empty((1_000, 1_000), dtype=int), frozen, [[0.0]]):

@@ -35,7 +35,7 @@ def test_it_is_the_inner_product_of_expansions_on_templates():
     assert_allclose(KERNEL(X[[3]], X)[0], KERNEL(X)[3], atol=1e-12)
 
 
-def test_it_is_positive_semidefinite_whatever_the_coefficients_are():
+def test_it_is_positive_semidefinite_for_any_coefficients():
     for seed in range(5):
         kernel = Boosted(Gaussian(1.0).bind(X), X, random_rows(3, 25, seed=seed))
         assert definiteness(kernel(X)).kind in (DefinitenessKind.PD, DefinitenessKind.PSD)
@@ -67,7 +67,7 @@ def test_it_is_a_value():
     assert repr(KERNEL) == "Boosted(Laplacian(gamma=0.3), 4 features on 7 templates)"
 
 
-def test_arrays_given_stay_as_they_can_be_written_to():
+def test_arguments_are_copied():
     templates, coefficients = X[:7].copy(), COEFFICIENTS.copy()
     kernel = Boosted(Laplacian(0.3).bind(X), templates, coefficients)
     templates[:], coefficients[:] = 0.0, 0.0
@@ -95,7 +95,7 @@ def test_tables_and_sparse_rows_are_rows():
     assert_allclose(KERNEL(sparse.csr_array(Z), X), KERNEL(Z, X), atol=1e-12)
 
 
-def test_machines_take_rows_as_it_was_learned_from_them():
+def test_machines_do_not_scale_rows_for_a_learned_kernel():
     learned = KernelBoost(Gaussian(0.5), step="line-search").fit(10.0 + X, y).kernel_
     rows, asked = 10.0 + X, 10.0 + Z
     oracle = SVC(kernel="precomputed", tol=1e-9).fit(learned(rows), y)
@@ -120,7 +120,7 @@ def test_machines_take_rows_as_it_was_learned_from_them():
         ((Linear().bind(X[:, :2]), X[:7], COEFFICIENTS), "templates has 3 features"),
     ],
 )
-def test_what_does_not_fit_together_is_refused(arguments, message):
+def test_mismatched_arguments_are_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         Boosted(*arguments)
 

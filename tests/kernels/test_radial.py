@@ -66,13 +66,13 @@ class TestPlaces:
         assert Laplacian(0.3).from_distances(D, out=D) is D
         assert_array_equal(D, self.K)
 
-    def test_the_same_numbers_seen_anew_may_be_replaced_too(self):
+    def test_a_view_of_the_distances_may_be_replaced_too(self):
         D = self.D.copy()
         Laplacian(0.3).from_distances(D[:, :500], out=D[:, :500])
         assert_array_equal(D[:, :500], self.K[:, :500])
         assert_array_equal(D[:, 500:], self.D[:, 500:])
 
-    def test_the_matrix_may_go_elsewhere(self, tmp_path):
+    def test_the_matrix_can_be_written_to_out(self, tmp_path):
         place = np.empty_like(self.D)
         assert Laplacian(0.3).from_distances(self.D, out=place) is place
         assert_array_equal(place, self.K)
@@ -95,21 +95,21 @@ class TestPlaces:
     @pytest.mark.parametrize(
         ("place", "message"),
         [
-            (lambda D: D.T, "out shares memory with D: give D itself"),
-            (lambda D: D[::-1], "out shares memory with D: give D itself"),
+            (lambda D: D.T, "out shares memory with D: pass D itself"),
+            (lambda D: D[::-1], "out shares memory with D: pass D itself"),
             (lambda D: D.view(np.float32)[:, :1_000], "out shares memory with D"),
-            (lambda D: D[:5], r"out has shape \(5, 1000\), but the matrix has \(1000, 1000\)"),
+            (lambda D: D[:5], r"out has shape \(5, 1000\): pass an array of shape \(1000, 1000\)"),
             (lambda D: D.tolist(), "writable array of floating-point numbers"),
             (lambda D: D.astype(int), "writable array of floating-point numbers"),
         ],
     )
-    def test_places_that_cannot_hold_the_matrix_are_refused(self, place, message):
+    def test_invalid_outs_are_refused(self, place, message):
         D = self.D.copy()
         with pytest.raises(ValueError, match=message):
             Laplacian(0.3).from_distances(D, out=place(D))
         assert_array_equal(D, self.D)
 
-    def test_distances_can_be_put_where_one_wants_them(self):
+    def test_distances_can_be_written_to_out(self):
         place = np.empty((50, 50))
         assert Laplacian().distances(X[:50], out=place) is place
         assert_allclose(place, self.D[:50, :50], rtol=1e-12)
@@ -147,13 +147,13 @@ def test_a_rate_that_comes_from_data_needs_a_bound_kernel(kind):
         ([[0.0, np.nan]], "D contains NaN"),
         ([[0.0, -1.0]], r"negative numbers.*Laplacian\(\)\.distances\(X\)"),
         (np.full((2_000, 800), -1.0), "negative numbers"),  # seen by several threads
-        ([0.0, 1.0], r"D has shape \(2,\).*give a matrix"),
-        ([["a"]], "give a matrix"),
-        ([[1.0j]], "give a matrix"),
-        (sparse.csr_array([[1.0]]), "give a matrix"),
+        ([0.0, 1.0], r"D has shape \(2,\).*pass a matrix"),
+        ([["a"]], "pass a matrix"),
+        ([[1.0j]], "pass a matrix"),
+        (sparse.csr_array([[1.0]]), "pass a matrix"),
     ],
 )
-def test_what_is_no_distance_is_refused(D, message):
+def test_invalid_distances_are_refused(D, message):
     with pytest.raises(ValueError, match=message):
         Laplacian(1.0).from_distances(D)
 

@@ -210,7 +210,7 @@ class TestRows:
         assert_array_equal(slices.columns, [2, 0])
 
     @pytest.mark.parametrize("bad", [np.nan, np.inf])
-    def test_what_the_kernel_refuses_is_refused(self, bad):
+    def test_rows_that_the_kernel_refuses_are_refused(self, bad):
         slices = slices_of(Stump().bind(X))
         with pytest.raises(ValueError, match=r"NaN|infinity"):
             slices.positions(np.full((2, 3), bad))
@@ -224,7 +224,7 @@ class TestKernelsWithoutSlices:
     @pytest.mark.parametrize("kernel", NONE, ids=repr)
     def test_are_refused_by_name(self, kernel):
         for whole in (kernel, 2.0 * kernel, Stump() + kernel, kernel.on([0, 1])):
-            with pytest.raises(NoSlicesError, match="is no sum of one-dimensional") as caught:
+            with pytest.raises(NoSlicesError, match="is not a sum of one-dimensional") as caught:
                 slices_of(whole.bind(abs(X)))
             assert str(caught.value).startswith(repr(kernel.bind(X)))
 

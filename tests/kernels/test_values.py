@@ -109,13 +109,13 @@ def test_bound_categories_of_text_are_values_too():
 
 
 @pytest.mark.parametrize("name", sorted(NAMES))
-def test_names_stand_for_kernels(name):
+def test_names_become_kernels(name):
     assert as_kernel(name) == NAMES[name]()
     assert as_kernel(name.upper().replace("-", "_")) == as_kernel(name)
     assert as_kernel(name).bind(np.abs(X)).n_features == 4
 
 
-def test_a_kernel_stands_for_itself():
+def test_a_kernel_is_returned_as_it_is():
     kernel = Stump() + Perceptron()
     assert as_kernel(kernel) is kernel
 
@@ -123,7 +123,7 @@ def test_a_kernel_stands_for_itself():
 def test_unknown_names():
     with pytest.raises(ValueError, match="'stumpp': did you mean 'stump'"):
         as_kernel("stumpp")
-    with pytest.raises(ValueError, match="give one of 'category'"):
+    with pytest.raises(ValueError, match="use one of 'category'"):
         as_kernel("???")
-    with pytest.raises(TypeError, match="give a kernel, such as"):
+    with pytest.raises(TypeError, match="use a kernel, such as"):
         as_kernel(3)

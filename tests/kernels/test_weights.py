@@ -31,7 +31,7 @@ Z = np.vstack([X[:6], 3.0 * random_rows(9, 3, seed=1)])  # known and new, inside
 TIMES = np.random.default_rng(2).choice([1, 2, 9], size=24)
 HOLES = np.where(np.abs(X).max(axis=1) < 1.2, TIMES, 0)  # the outermost rows are absent
 
-KNOW_NO_SAMPLE = {
+INDEPENDENT_OF_SAMPLE = {
     Constant(2.0),
     Laplacian(0.05),
     Exponential(0.05),
@@ -90,12 +90,12 @@ def test_whole_weights_are_repetition_for_every_name(name):
 
 
 @pytest.mark.parametrize("kernel", COUNT_COPIES, ids=repr)
-def test_how_often_rows_count_is_seen(kernel):
+def test_weights_change_the_kernel(kernel):
     assert not np.allclose(kernel.bind(X, TIMES)(Z), kernel.bind(X)(Z), rtol=1e-3)
 
 
-@pytest.mark.parametrize("kernel", [k for k in KERNELS if k not in KNOW_NO_SAMPLE], ids=repr)
-def test_absence_is_seen(kernel):
+@pytest.mark.parametrize("kernel", [k for k in KERNELS if k not in INDEPENDENT_OF_SAMPLE], ids=repr)
+def test_zero_weights_change_the_kernel(kernel):
     assert not np.allclose(kernel.bind(X, HOLES)(Z), kernel.bind(X, TIMES)(Z), rtol=1e-3)
 
 
@@ -140,7 +140,7 @@ SOME = [Stump("empirical"), Perceptron(), Laplacian(), Gaussian(), Exponential()
 @pytest.mark.parametrize("kernel", SOME, ids=repr)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("times", [TIMES, HOLES], ids=["repeated", "some absent"])
-def test_rows_of_any_kind_can_be_weighed(kernel, form, times):
+def test_rows_of_any_kind_can_be_weighted(kernel, form, times):
     expected = kernel.bind(X, times)(Z)
     tolerance = 1e-5 if form == "float32" else 1e-10
     bound = kernel.bind(FORMS[form](X), times)
@@ -156,7 +156,7 @@ def test_one_number_is_the_weight_of_every_row():
     assert Gaussian().bind(X, 3.0) == Gaussian().bind(X, np.full(24, 3))
 
 
-def test_named_columns_are_remembered_and_categories_weighed():
+def test_column_names_are_stored_and_categories_weighted():
     frame = pd.DataFrame({"size": X[:, 0], "colour": np.where(X[:, 1] > 1.2, "red", "blue")})
     kernel = Stump("empirical").on("size") + Category().on("colour")
     weighted, repeated = (
@@ -169,7 +169,7 @@ def test_named_columns_are_remembered_and_categories_weighed():
         Stump().bind(frame[["size"]], HOLES)(frame[["size"]].rename(columns={"size": "weight"}))
 
 
-def test_absent_rows_still_count_as_columns_seen():
+def test_columns_of_zero_weight_rows_still_count():
     rows = sparse.csr_array(np.where(X > 0.5, X, 0.0))
     assert HistogramIntersection().bind(rows, HOLES).n_features == 3
 
@@ -200,7 +200,7 @@ class TestGammaScale:
 
     @pytest.mark.large
     @pytest.mark.parametrize("times", [100 * HOLES, np.where(HOLES > 1, 700, HOLES)])
-    def test_many_copies_are_drawn_as_many_rows_are(self, times):
+    def test_many_copies_are_sampled_like_many_rows(self, times):
         repeated = Gaussian().bind(np.repeat(X, times, axis=0))
         assert Gaussian().bind(X, times).rate == pytest.approx(repeated.rate, rel=1e-12)
 
@@ -216,13 +216,13 @@ class TestGammaScale:
 
 
 BAD_WEIGHTS = {
-    "too few": (np.ones(23), r"sample_weight has shape \(23,\): give 24 numbers"),
-    "a matrix": (np.ones((24, 1)), r"sample_weight has shape \(24, 1\): give 24 numbers"),
-    "negative": (np.arange(24) - 1.0, "sample_weight is -1.0 for row 0: give finite numbers"),
+    "too few": (np.ones(23), r"sample_weight has shape \(23,\): pass 24 numbers"),
+    "a matrix": (np.ones((24, 1)), r"sample_weight has shape \(24, 1\): pass 24 numbers"),
+    "negative": (np.arange(24) - 1.0, "sample_weight is -1.0 for row 0: pass finite numbers"),
     "NaN": (np.where(TIMES > 1, TIMES, np.nan), "sample_weight is nan for row"),
     "infinite": (np.where(TIMES > 1, TIMES, np.inf), "sample_weight is inf for row"),
     "nothing": (np.zeros(24), "sample_weight is zero for every row"),
-    "text": (["much"] * 24, "sample_weight holds something that is not a number"),
+    "text": (["much"] * 24, "sample_weight contains values that are not numbers"),
     "missing": (pd.array([pd.NA] * 24), "sample_weight"),
     "huge": (np.full(24, 1e308), "the sum of sample_weight overflows"),
 }
@@ -238,5 +238,5 @@ def test_bad_weights_are_refused(kernel, case):
 
 @pytest.mark.parametrize("spanning", [StumpSet.spanning, PerceptronSet.spanning])
 def test_sets_refuse_bad_weights_too(spanning):
-    with pytest.raises(ValueError, match=r"^weight has shape \(2,\): give 24 numbers"):
+    with pytest.raises(ValueError, match=r"^weight has shape \(2,\): pass 24 numbers"):
         spanning(X, weight=np.ones(2))

@@ -332,7 +332,7 @@ def weighted_cases(draw, weights=(0.0, 0.3, 1.0, 2.5), missing=True):
 
 
 @given(data=weighted_cases(), penalty=st.booleans(), min_cases=st.sampled_from([1.0, 2.0]))
-def test_trees_grow_as_the_definition_says(data, penalty, min_cases):
+def test_trees_are_grown_as_defined(data, penalty, min_cases):
     X, y, weight = data
     here = weight > 0.0
     settings = {"min_cases": min_cases, "threshold_penalty": penalty}
@@ -343,7 +343,7 @@ def test_trees_grow_as_the_definition_says(data, penalty, min_cases):
 
 
 @given(data=weighted_cases(), raising=st.booleans())
-def test_trees_are_pruned_as_the_definition_says(data, raising):
+def test_trees_are_pruned_as_defined(data, raising):
     X, y, weight = data
     here = weight > 0.0
     settings = {"min_cases": 1.0, "threshold_penalty": False}
@@ -356,7 +356,7 @@ def test_trees_are_pruned_as_the_definition_says(data, raising):
 
 
 @given(seed=st.integers(0, 2**32 - 1))
-def test_continuous_features_are_split_as_the_definition_says(seed):
+def test_continuous_features_are_split_as_defined(seed):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(60, 3))
     y = (X[:, 0] + 0.5 * X[:, 1] + 0.7 * rng.normal(size=60) > 0.0).astype(int)
@@ -482,7 +482,7 @@ def test_the_text_contains_cases_and_errors():
         "wind > 0.5 : go (10.0)",
     ]
     assert model.export_text(["w"]).startswith("w <= 0.5")
-    with pytest.raises(ValueError, match="feature_names has 2 names: give 1"):
+    with pytest.raises(ValueError, match="feature_names has 2 names: pass 1"):
         model.export_text(["a", "b"])
 
 

@@ -259,7 +259,7 @@ def test_the_same_seed_finds_the_same_perceptron():
     [
         ({"variant": "gradient"}, "variant = 'gradient'.*'coordinate'"),
         ({"start": "somewhere"}, "start = 'somewhere'.*'fisher'"),
-        ({"n_epochs": 0}, "n_epochs = 0: give a whole number"),
+        ({"n_epochs": 0}, "n_epochs = 0: use a whole number"),
     ],
 )
 def test_wrong_settings_are_refused(settings, message):

@@ -1,4 +1,4 @@
-"""The page is one small file, loads nothing and escapes what it is given."""
+"""The page is one small file, loads nothing and escapes names."""
 
 import re
 import subprocess

@@ -249,11 +249,11 @@ def test_explained_rows_are_the_most_confident_the_closest_and_the_worst(summary
     ("settings", "message"),
     [
         ({"X_test": np.zeros((1, 3))}, "X_test and y_test belong together"),
-        ({"rows": [10_000]}, "give between 1 and 12 row indices"),
-        ({"rows": []}, "give between 1 and 12 row indices"),
-        ({"rows": [0.5]}, "give between 1 and 12 row indices"),
+        ({"rows": [10_000]}, "pass between 1 and 12 row indices"),
+        ({"rows": []}, "pass between 1 and 12 row indices"),
+        ({"rows": [0.5]}, "pass between 1 and 12 row indices"),
         ({"X_test": np.zeros((0, 3)), "y_test": []}, "0 sample|has no rows"),
-        ({"X_test": np.zeros((2, 3)), "y_test": ["benign"]}, "give one target per row"),
+        ({"X_test": np.zeros((2, 3)), "y_test": ["benign"]}, "pass one target per row"),
     ],
 )
 def test_invalid_arguments_are_refused(settings, message):

@@ -237,9 +237,9 @@ def test_survival_is_also_read_from_structured_arrays():
     [
         ("logistic-aic", np.arange(40) % 3, "y has 3 classes"),
         ("poisson-aic", np.arange(40) - 5.0, "needs counts"),
-        ("poisson-aic", np.zeros(40), "at least one positive number"),
-        ("cox-aic", TIMES, "give two columns"),
-        ("cox-aic", np.column_stack([TIMES, TIMES]), "give 0 and 1 only"),
+        ("poisson-aic", np.zeros(40), "at least one of them positive"),
+        ("cox-aic", TIMES, "pass two columns"),
+        ("cox-aic", np.column_stack([TIMES, TIMES]), "pass 0 and 1 only"),
         ("cox-aic", np.column_stack([TIMES, 0 * TIMES]), "all rows are censored"),
         ("cox-aic", np.column_stack([TIMES * np.inf, EVENTS]), "not finite"),
         ("mallows", LINEAR, "criterion = 'mallows'"),

@@ -227,7 +227,7 @@ def test_a_missing_value_is_the_median_and_one_more_hypothesis(method):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_constant_and_twin_columns_are_no_trouble(method):
+def test_constant_and_twin_columns_are_supported(method):
     odd = np.column_stack([np.zeros(N), X[:, :2], X[:, :1], np.full(N, np.nan)])
     tables, loss = stump_tables(odd), Hinge.from_targets(y, ONE)
     twice = np.column_stack([X[:, :2], X[:, :1]])
@@ -250,7 +250,7 @@ def test_with_constant_tables_only_the_bias_is_fitted(name):
 
 
 @pytest.mark.parametrize("name", LOSSES)
-def test_one_class_or_no_rows_at_all_end_well(name):
+def test_one_class_and_no_rows_converge(name):
     loss = LOSSES[name]
     nothing = solve_additive(TABLES, loss.times(0.0))
     assert nothing.status is Status.CONVERGED
@@ -289,7 +289,7 @@ def test_random_problems_reach_the_exact_optimum(seed, n, C, method, epsilon):
 
 @pytest.mark.large
 @pytest.mark.parametrize(("name", "method"), RUNS)
-def test_a_run_that_was_stopped_goes_on_to_the_same_optimum(name, method):
+def test_a_stopped_run_continues_to_the_same_optimum(name, method):
     straight = solve_additive(TABLES, LOSSES[name], tol=1e-7, method=method)
     stopped = solve_additive(TABLES, LOSSES[name], tol=1e-7, method=method, max_iter=2)
     assert stopped.status is Status.STOPPED
@@ -354,7 +354,7 @@ def test_the_number_of_threads_changes_nothing(threads, name, monkeypatch):
     assert_array_equal(solution.decisions, expected.decisions)
 
 
-def test_the_seed_of_descent_decides_the_order_and_not_the_optimum():
+def test_the_seed_of_descent_changes_the_order_but_not_the_optimum():
     loss = Hinge.from_targets(y, SCALE * ONE)
     first, same, other = (
         solve_additive(TABLES, loss, method="descent", tol=1e-5, seed=seed) for seed in (0, 0, 1)
@@ -364,7 +364,7 @@ def test_the_seed_of_descent_decides_the_order_and_not_the_optimum():
     assert first.dual == pytest.approx(other.dual, rel=1e-5)
 
 
-def test_descent_hands_over_where_it_crawls():
+def test_descent_hands_over_where_it_is_slow():
     loss = Hinge.from_targets(y, 100.0 * ONE)
     handed = solve_additive(TABLES, loss, method="descent", tol=1e-6)
     assert handed.method == "descent, newton"

@@ -89,7 +89,7 @@ def test_without_curvature_the_system_is_the_identity():
     assert_allclose(solve_by_products(tables, codes, none, right, 0.0, 1e-9, 9)[0], right)
 
 
-def test_a_factor_that_rounding_spoils_is_mended():
+def test_a_factor_that_rounding_makes_indefinite_is_corrected():
     nearly = np.array([[1.0, 0.0], [1.0, 1.0]])
     found = solve_definite(nearly, np.array([1.0, 1.0 - 1e-15]), np.array([1.0, 1.0]))
     assert np.isfinite(found).all()

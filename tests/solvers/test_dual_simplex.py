@@ -68,7 +68,7 @@ def test_the_optimum_is_that_of_highs(draw, C):
 
 @pytest.mark.parametrize("draw", [votes, degenerate_votes])
 @pytest.mark.parametrize("n_at_once", [1, 7])
-def test_added_rows_go_on_from_the_last_basis_to_the_optimum(draw, n_at_once):
+def test_added_rows_continue_from_the_last_basis(draw, n_at_once):
     A, upper = draw(42, 24, seed=2), np.full(24, 0.5)
     simplex = simplex_of(A[:0], upper)
     for end in range(n_at_once, len(A) + 1, n_at_once):
@@ -81,7 +81,7 @@ def test_added_rows_go_on_from_the_last_basis_to_the_optimum(draw, n_at_once):
         assert_allclose(simplex.x, again, atol=1e-12)
 
 
-def test_other_bounds_go_on_from_the_last_basis_to_the_optimum():
+def test_other_bounds_continue_from_the_last_basis():
     rng = np.random.default_rng(3)
     A = votes(20, 24, seed=3)
     simplex = simplex_of(A, np.ones(24))
@@ -95,7 +95,7 @@ def test_other_bounds_go_on_from_the_last_basis_to_the_optimum():
 
 @pytest.mark.parametrize("maximises_margin", [False, True])
 @pytest.mark.parametrize("draw", [votes, degenerate_votes])
-def test_both_programs_agree_while_hypotheses_and_limits_come(draw, maximises_margin):
+def test_both_programs_agree_while_hypotheses_and_limits_are_added(draw, maximises_margin):
     rng = np.random.default_rng(4)
     A, rows = draw(30, 20, seed=4), np.arange(20)
     upper = np.full(20, 0.2)
@@ -146,7 +146,7 @@ def test_hundreds_of_rows_stay_accurate_without_help(draw, C):
     assert unit * simplex.x.sum() == pytest.approx(soft_optimum(A, upper), rel=1e-7)
 
 
-def test_the_kernel_and_its_inverse_belong_together():
+def test_the_inverse_is_that_of_the_kernel():
     A, upper = votes(40, 30, seed=7), np.full(30, 0.3)
     simplex = simplex_of(A, upper)
     assert simplex.solve()
@@ -175,7 +175,7 @@ def test_costs_without_ties_lead_to_the_optimum_of_those_with_ties(C):
     assert_allclose(simplex._tableau.cost, 1.0, rtol=0.0, atol=0.0)
 
 
-def test_a_spoiled_inverse_is_made_anew():
+def test_an_inaccurate_inverse_is_recomputed():
     A, upper = votes(40, 30, seed=8), np.full(30, 0.3)
     simplex = simplex_of(A[:30], upper)
     assert simplex.solve()

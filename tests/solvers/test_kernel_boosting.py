@@ -21,7 +21,7 @@ SIMPLEX = np.sqrt(1.5) * (np.eye(3)[np.arange(60) % 3] - 1.0 / 3.0)
 TARGETS = {"two": y[:, np.newaxis], "three": SIMPLEX, "numbers": np.tanh(X[:, [1]])}
 
 
-# -- the factor of a matrix at hand
+# -- the factor of a matrix in memory
 
 
 def test_a_factor_of_a_singular_matrix_has_as_many_columns_as_its_rank():
@@ -71,7 +71,7 @@ def test_the_top_eigenvector_is_lapacks(n, is_warm):
 
 
 @pytest.mark.parametrize("gap", [0.0, 1e-14, 1e-9, 1e-4])
-def test_eigenvalues_that_are_close_do_no_harm(gap):
+def test_close_eigenvalues_are_resolved(gap):
     values = np.concatenate([np.linspace(-1.0, 0.5, 40), 1.0 + gap * np.arange(40)])
     basis = np.linalg.qr(random_rows(80, 80, seed=4)).Q
     M = basis * values @ basis.T
@@ -111,7 +111,7 @@ def brute_force(C, weight, loss, rounds):
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("step", ["bound", "line-search"])
 @pytest.mark.parametrize("target", TARGETS)
-def test_rounds_are_as_they_are_defined(loss, step, target):
+def test_rounds_agree_with_their_definition(loss, step, target):
     F, C = factored(Gaussian(0.3).bind(X)(X)).G, TARGETS[target]
     weight = np.random.default_rng(0).integers(1, 4, 60).astype(float)
     pairs = Pairs(F, C, weight, loss, step)
@@ -147,7 +147,7 @@ def test_rounds_are_as_they_are_defined(loss, step, target):
 
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 30.0, 1e4])
-def test_the_loss_falls_at_any_scale_by_what_theory_says(loss, scale):
+def test_the_loss_falls_at_any_scale_by_at_least_the_bound(loss, scale):
     F, C = factored(Linear()(scale * X)).G, y[:, np.newaxis]
     pairs = Pairs(F, C, np.ones(60), loss)
     losses = [pairs.loss]

@@ -215,7 +215,7 @@ def test_a_weight_is_a_repetition():
     assert other.objective == pytest.approx(weighted.objective, rel=1e-7)
 
 
-def test_no_hypothesis_is_worth_its_weight_at_a_tiny_penalty():
+def test_all_weights_are_zero_at_a_tiny_penalty():
     for problem in (TWO, THREE):
         found = generate_columns(master_of(problem, Form.SOFT, 2.0**-17), problem)
         assert found.status is Ending.OPTIMAL
@@ -340,7 +340,7 @@ def test_a_failed_solution_is_tried_again_without_the_basis_and_from_scratch(
     assert found.objective == pytest.approx(expected, rel=1e-7)
 
 
-def test_a_program_that_stays_unsolved_is_called_so(monkeypatch, without_dense):
+def test_a_program_that_stays_unsolved_is_reported(monkeypatch, without_dense):
     run, runs = _HighsProgram._run, []
 
     def fail_in_the_end(self):
@@ -360,11 +360,11 @@ def test_a_program_that_stays_unsolved_is_called_so(monkeypatch, without_dense):
     [
         ([1.0, -1.0], Form.SOFT, "0 or above"),
         ([1.0, np.nan], Form.SOFT, "0 or above"),
-        ([1.0, np.inf], Form.SOFT, "give only one kind"),
+        ([1.0, np.inf], Form.SOFT, "pass only one kind"),
         ([0.3, 0.3], Form.MARGIN, "lower nu"),
     ],
 )
-def test_limits_that_make_no_sense_are_refused(upper, form, message):
+def test_invalid_limits_are_refused(upper, form, message):
     with pytest.raises(ValueError, match=message):
         Master(np.array(upper), form=form)
 

@@ -150,7 +150,7 @@ def test_relative_entropy_to_the_optimum_falls_by_that_between_iterates(seed):
 
 @pytest.mark.parametrize("scale", [1.0, 50.0])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_steps_that_the_optimum_allows_are_no_more_than_the_bound(seed, scale):
+def test_the_number_of_steps_is_at_most_the_bound(seed, scale):
     K, y = problem(seed)
     signed, (best_alpha, _) = y[:, None] * K * y, optimum(K, y)
     steps, _ = accepted_steps(scale * K, y)
@@ -265,7 +265,7 @@ def test_the_rate_zeroes_the_tilted_mean(log_alpha, u):
     assert abs(tilted @ u) <= 1e-8 * np.exp(log_alpha) @ u
 
 
-def test_rates_that_run_off_and_that_are_zero_are_recognised():
+def test_infinite_and_zero_rates_are_recognised():
     even = np.log([0.5, 0.5])
     assert projection_rate(even, np.array([0.0, 1.0])) == np.inf
     assert projection_rate(even, np.array([-1.0, 1.0])) == 0.0
@@ -373,9 +373,9 @@ def test_fixed_rates_take_every_step_and_small_ones_descend():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"start": np.array([1.0, -1.0])}, "give 2 finite weights"),
+        ({"start": np.array([1.0, -1.0])}, "pass 2 finite weights"),
         ({"start": np.zeros(2)}, "no positive weight"),
-        ({"start": np.ones(3)}, "give 2 finite weights"),
+        ({"start": np.ones(3)}, "pass 2 finite weights"),
         ({"tol": 0.0}, "tol"),
         ({"first_epsilon": -1.0}, "first_epsilon"),
         ({"max_iter": -1}, "max_iter"),

@@ -359,7 +359,7 @@ def test_rounding_ends_the_path_of_a_nearly_singular_matrix():
         ({"weight": np.array([1.0, 0.0])}, "both classes"),
     ],
 )
-def test_impossible_arguments_are_named(arguments, message):
+def test_invalid_arguments_are_named(arguments, message):
     with pytest.raises(ValueError, match=message):
         solve_regularization_path(np.eye(2), np.array([1.0, -1.0]), **arguments)
     with pytest.raises(ValueError, match="C = 0"):

@@ -138,7 +138,7 @@ def test_single_precision_gives_the_same_machine():
 
 
 @pytest.mark.parametrize("C", [2.0**-5, 1.0, 32.0])
-def test_newton_steps_change_the_way_not_the_end(C):
+def test_newton_steps_do_not_change_the_solution(C):
     X, y = make_threenorm(120, random_state=0)
     y, K = y.astype(float), Stump().bind(X)(X)
     with_newton = solve_dual(K, y, *class_bounds(y, C), tol=1e-7)
@@ -151,7 +151,7 @@ def test_newton_steps_change_the_way_not_the_end(C):
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.2])
 @pytest.mark.parametrize("C", [2.0**-5, 1.0, 32.0])
-def test_shrinking_changes_the_way_not_the_end(C, epsilon, monkeypatch):
+def test_shrinking_does_not_change_the_solution(C, epsilon, monkeypatch):
     X, y = make_threenorm(200, random_state=0)
     y, K = y.astype(float), Stump().bind(X)(X)
     problem = (K, y, *class_bounds(y, C)) if epsilon == 0 else (K, y, -C + 0 * y, C + 0 * y)
@@ -182,7 +182,7 @@ def test_a_limit_on_steps_holds_while_shrunk():
 
 
 @pytest.mark.parametrize("kernel", [Perceptron(), StumpRegion(2), Laplacian(1.0)], ids=repr)
-def test_a_hard_margin_separates_what_can_be_separated(kernel):
+def test_a_hard_margin_separates_separable_classes(kernel):
     X, y = make_xor()
     y = y.astype(float)
     solution = solve_dual(kernel.bind(X)(X), y, *hard_bounds(y), tol=1e-8)
@@ -209,7 +209,7 @@ def test_twins_of_both_classes_cannot_be_separated():
     assert solve_dual(np.ones((4, 4)), y, *hard_bounds(y)).status is Status.UNBOUNDED
 
 
-def test_a_stopped_run_can_go_on_where_it_was():
+def test_a_stopped_run_can_be_continued():
     X, y = make_threenorm(150, random_state=0)
     y, K = y.astype(float), Stump().bind(X)(X)
     bounds = class_bounds(y, 1.0)
@@ -242,7 +242,7 @@ def test_a_watcher_is_called_and_can_end_the_run():
     assert [n_iter for n_iter, _ in seen] == sorted({n_iter for n_iter, _ in seen})
 
 
-def test_an_interrupted_run_can_go_on_where_it_was():
+def test_an_interrupted_run_can_be_continued():
     X, y = make_threenorm(200, random_state=0)
     y, K = y.astype(float), Stump().bind(X)(X)
     bounds = class_bounds(y, 1e3)

@@ -134,7 +134,7 @@ def test_auto_takes_the_cheapest_backend():
     assert taken(Perceptron(), rows_worth_sampling=100) == "additive"
 
 
-def test_what_was_fitted_before_leaves_no_trace():
+def test_a_previous_fit_leaves_no_attributes():
     machine = InfiniteEnsembleClassifier(solver="additive").fit(X, y)
     assert not hasattr(machine, "support_")
     machine.set_params(solver="exact").fit(X, y)
@@ -150,7 +150,7 @@ def test_a_kernel_without_tables_is_refused(kernel):
         InfiniteEnsembleClassifier(kernel, solver="additive").fit(X, y)
 
 
-def test_settings_that_do_not_go_together_are_refused():
+def test_incompatible_settings_are_refused():
     with pytest.raises(ValueError, match="does not support loss = 'logistic'"):
         InfiniteEnsembleClassifier(solver="exact", loss="logistic").fit(X, y)
     with pytest.raises(ValueError, match="loss = 'squared'"):
@@ -182,7 +182,7 @@ def test_weights_are_repetitions():
 
 
 @pytest.mark.parametrize("multiclass", ["one-vs-one", "one-vs-rest"])
-def test_several_classes_are_decided_alike(multiclass):
+def test_tables_and_matrix_agree_for_several_classes(multiclass):
     settings = {"multiclass": multiclass, "C": 1.0}
     one, other = additive(**settings).fit(IRIS, SPECIES), exact(**settings).fit(IRIS, SPECIES)
     assert_allclose(one.decision_function(IRIS), other.decision_function(IRIS), atol=1e-3)
@@ -211,7 +211,7 @@ def test_logistic_probabilities_balance_the_sample():
     assert machine.predict_proba(X)[:, 1].mean() == pytest.approx((y == 1).mean(), abs=1e-4)
 
 
-def test_a_fit_goes_on_from_the_last():
+def test_a_warm_start_continues_the_last_fit_on_tables():
     machine = InfiniteEnsembleClassifier(solver="additive", C=5.0, max_iter=3, warm_start=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -226,7 +226,7 @@ def test_stopping_early_warns():
         InfiniteEnsembleClassifier(solver="additive", C=5.0, max_iter=1).fit(X, y)
 
 
-def test_an_interrupt_leaves_what_was_reached(monkeypatch):
+def test_an_interrupt_keeps_the_machines_so_far(monkeypatch):
     def interrupted(tables, loss, *, watch, **settings):
         def impatient(n_iter, gap):
             if n_iter >= 2:
@@ -247,7 +247,7 @@ def test_an_interrupt_leaves_what_was_reached(monkeypatch):
 
 @pytest.mark.large
 @pytest.mark.parametrize("kernel", ["stump", "middle-stump", "perceptron"])
-def test_machines_outlive_the_process(tmp_path, kernel):
+def test_machines_survive_pickle_and_files(tmp_path, kernel):
     machine = additive(kernel=kernel, n_slices=16).fit(IRIS, SPECIES)
     told = machine.decision_function(IRIS)
     for again in (
@@ -258,7 +258,7 @@ def test_machines_outlive_the_process(tmp_path, kernel):
         assert again.tables_ == machine.tables_
 
 
-def test_numbers_are_fitted_alike():
+def test_tables_and_matrix_agree_for_regression():
     one = InfiniteEnsembleRegressor(solver="additive", tol=1e-9).fit(X, TARGET)
     other = InfiniteEnsembleRegressor(solver="exact", tol=1e-8).fit(X, TARGET)
     assert (one.C_, one.epsilon_) == pytest.approx((other.C_, other.epsilon_))
@@ -307,7 +307,7 @@ def test_by_default_penalties_are_multiples_of_the_scale():
     assert machine.best_params_["C"] == machine.C_
 
 
-def test_a_choice_by_probabilities_needs_the_logistic_loss():
+def test_selection_by_probabilities_needs_the_logistic_loss():
     settings = {"scoring": "neg_log_loss", "cv": 3, "solver": "additive"}
     machine = InfiniteEnsembleClassifierCV(loss="logistic", calibration=None, **settings)
     machine.fit(IRIS, SPECIES)
@@ -317,7 +317,7 @@ def test_a_choice_by_probabilities_needs_the_logistic_loss():
         InfiniteEnsembleClassifierCV(**settings).fit(IRIS, SPECIES)
 
 
-def test_numbers_are_chosen_alike():
+def test_tables_and_matrix_select_the_same_regressor():
     settings = {"Cs": (0.1, 1.0), "epsilons": (0.1,), "cv": 3}
     one = InfiniteEnsembleRegressorCV(solver="additive", tol=1e-9, **settings).fit(X, TARGET)
     other = InfiniteEnsembleRegressorCV(solver="exact", tol=1e-8, **settings).fit(X, TARGET)
@@ -326,7 +326,7 @@ def test_numbers_are_chosen_alike():
     assert (one.C_, one.epsilon_) == pytest.approx((other.C_, other.epsilon_))
 
 
-def test_directions_that_do_not_fit_are_refused_before_they_are_drawn_up():
+def test_directions_that_exceed_the_memory_are_refused_early():
     with pytest.raises(MemoryError, match=r"in 4,096 directions take .* reduce n_slices"):
         additive(kernel="perceptron", n_slices=4_096, cache_size=0.1).fit(X, y)
     additive(kernel="stump", cache_size=1e-6).fit(X, y)

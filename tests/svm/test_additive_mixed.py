@@ -164,7 +164,7 @@ def test_missing_values_need_stumps():
 
 
 @pytest.mark.large
-def test_choices_and_probabilities_on_a_mixed_table():
+def test_selection_and_probabilities_on_a_mixed_table():
     kernels = ["stump", Stump(measure="distinct"), "perceptron"]
     chosen = InfiniteEnsembleClassifierCV(kernels, loss="logistic", cv=3, n_slices=8)
     chosen.fit(frame(), y)
@@ -179,7 +179,7 @@ def test_numbers_are_fitted_to_a_mixed_table():
     assert fitted.score(with_holes(), AGE) > 0.4
 
 
-def test_a_machine_of_a_mixed_table_outlives_the_process(tmp_path):
+def test_a_machine_of_a_mixed_table_can_be_saved(tmp_path):
     fitted = machine().fit(with_holes(), y)
     again = kernsemble.load(kernsemble.save(fitted, tmp_path / "machine.skops"))
     assert_array_equal(

@@ -1,4 +1,4 @@
-"""Probabilities: they agree with the choice, add up, and are about right."""
+"""Probabilities agree with the predicted class, sum to one, and are calibrated."""
 
 import pickle
 
@@ -38,7 +38,7 @@ def mixture(n, n_classes, seed, noise=0.1):
     )
 
 
-# -- agreement with the choice
+# -- agreement with the predicted class
 
 
 @pytest.mark.large
@@ -76,7 +76,7 @@ def contradictions(draw):
 
 
 @given(contradictions())
-def test_probabilities_that_contradict_the_choice_move_to_the_nearest_that_do_not(case):
+def test_probabilities_that_contradict_the_prediction_move_to_the_nearest_that_agree(case):
     p, chosen = case
     q = with_largest(p, chosen)
     rows = np.arange(5)
@@ -93,7 +93,7 @@ def test_probabilities_that_contradict_the_choice_move_to_the_nearest_that_do_no
             assert (loss <= -(p * np.log(between)).sum(axis=1) + 1e-9).all()
 
 
-def test_the_nearest_that_agrees_is_what_an_optimiser_finds():
+def test_the_nearest_that_agrees_is_that_of_an_optimiser():
     p, chosen = np.array([[0.4, 0.1, 0.35, 0.15]]), np.array([3])
     order = [{"type": "ineq", "fun": lambda q, j=j: q[3] - q[j]} for j in range(3)]
     total = [{"type": "eq", "fun": lambda q: q.sum() - 1.0}]
@@ -126,7 +126,7 @@ def test_the_sigmoid_is_the_likeliest():
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_the_sigmoid_is_found_however_values_are_spread(seed):
+def test_the_sigmoid_is_found_for_any_spread_of_values(seed):
     rng = np.random.default_rng(seed)
     n = rng.integers(10, 300)
     values = rng.standard_cauchy(n)
@@ -194,7 +194,7 @@ def test_isotonic_curves_are_those_of_scikit_learn_with_targets_of_platt():
     assert_allclose(calibration.curves[0](values[:, 0]), expected, atol=1e-9)
 
 
-# -- the whole
+# -- whole estimators
 
 
 @pytest.mark.large
@@ -245,7 +245,7 @@ def test_calibration_repeats_exactly_and_fits_nothing_more():
     assert_array_equal(without.decision_function(X), machine.decision_function(X))
 
 
-def test_weights_that_are_shares_are_shares_of_the_rows():
+def test_weights_that_sum_to_one_are_shares_of_the_rows():
     rng = np.random.default_rng(4)
     values, codes = rng.normal(size=(40, 1)), rng.integers(0, 2, size=40)
     once = Calibration.from_held_out("sigmoid", OneVersusOne(2), values, codes, np.ones(40))
@@ -283,7 +283,7 @@ def test_weights_calibrate_as_repetition_does(calibration, reduction):
     ],
     ids=["repeated", "some rows never", "some rows neither"],
 )
-def test_all_that_was_said_of_held_out_rows_calibrates(cv):
+def test_all_held_out_predictions_are_used_for_calibration(cv):
     X, y = mixture(150, 2, seed=5)
     machine = InfiniteEnsembleClassifierCV("perceptron", Cs=(0.5,), cv=cv, scaling=None, tol=1e-8)
     machine.fit(X, y)
@@ -322,9 +322,7 @@ def test_without_calibration_there_are_no_probabilities():
 
 def test_unknown_kinds_are_refused():
     X, y = load_iris(return_X_y=True)
-    with pytest.raises(
-        ValueError, match="calibration = 'platt': give one of 'sigmoid', 'isotonic'"
-    ):
+    with pytest.raises(ValueError, match="calibration = 'platt': use one of 'sigmoid', 'isotonic'"):
         InfiniteEnsembleClassifierCV(calibration="platt").fit(X, y)
 
 

@@ -1,4 +1,4 @@
-"""Kernels on the columns of a table: chosen by name, of any type, with missing values."""
+"""Kernels on the columns of a table: selected by name, of any type, with missing values."""
 
 import pickle
 
@@ -110,7 +110,7 @@ def test_leaves_see_their_columns():
 
 
 @pytest.mark.parametrize("solver", ["exact", "additive"])
-def test_choices_are_named(solver):
+def test_kernels_on_named_columns_can_be_selected(solver):
     kernels = [Stump().on("year"), Stump().on(["age", "height"])]
     settings = {"kernel": kernels, "cv": 3, "solver": solver, "scaling": "range"}
     classes = InfiniteEnsembleClassifierCV(**settings).fit(numbers(), AGE > 40)
@@ -127,7 +127,7 @@ def test_numbers_are_fitted_on_named_columns():
 
 
 @pytest.mark.parametrize("solver", ["exact", "additive"])
-def test_a_machine_of_named_columns_outlives_the_process(solver, tmp_path):
+def test_a_machine_of_named_columns_survives_pickle_and_files(solver, tmp_path):
     kernel = Category().on(["colour"]) + Stump().on(["age", "height"])
     asked = clone(machine(kernel, solver=solver))
     assert asked.kernel == kernel
@@ -148,7 +148,7 @@ def test_names_need_names(estimator):
             estimator.fit(table, y)
     with pytest.raises(ValueError, match=r"on\('agee'\): no such column; did you mean 'age'"):
         estimator.set_params(kernel=Stump().on("agee")).fit(numbers(), y)
-    with pytest.raises(ValueError, match=r"on\('z'\): no such column; there are \['age'"):
+    with pytest.raises(ValueError, match=r"on\('z'\): no such column; use one of \['age'"):
         estimator.set_params(kernel=Stump() + Stump().on("z")).fit(numbers(), y)
 
 
@@ -157,7 +157,7 @@ def test_names_need_names(estimator):
 
 @pytest.mark.parametrize("library", [pd, pl])
 @pytest.mark.parametrize("solver", ["auto", "exact"])
-def test_a_kernel_that_says_its_columns_sees_no_others(solver, library):
+def test_a_kernel_on_named_columns_ignores_the_others(solver, library):
     kernel = Stump().on("age") + Category().on("colour")
     table = mixed(library)
     fitted = machine(kernel, solver=solver).fit(table, y)
@@ -168,7 +168,7 @@ def test_a_kernel_that_says_its_columns_sees_no_others(solver, library):
 
 @pytest.mark.parametrize("kernel", ["stump", "perceptron", Category(), Constant()])
 @pytest.mark.parametrize("scaling", ["range", "rank", "distinct", None])
-def test_both_solvers_know_categories(kernel, scaling):
+def test_both_solvers_support_categories(kernel, scaling):
     table = mixed()[["age", "colour"]]  # with one number, on which perceptrons are exact too
     exact = machine(kernel, solver="exact", scaling=scaling).fit(table, y)
     tables = machine(kernel, solver="additive", scaling=scaling, n_slices=1).fit(table, y)
@@ -240,7 +240,7 @@ def test_a_missing_number_under_category_is_a_category():
 
 @pytest.mark.parametrize("solver", ["auto", "exact"])
 @pytest.mark.parametrize("scaling", ["range", "rank"])
-def test_what_no_kernel_sees_may_be_missing(solver, scaling):
+def test_unused_columns_may_have_missing_values(solver, scaling):
     kernel = Laplacian().on("age")
     table = numbers().assign(year=np.where(HOLES, np.nan, AGE))
     fitted = machine(kernel, solver=solver, scaling=scaling).fit(table, y)
@@ -250,7 +250,7 @@ def test_what_no_kernel_sees_may_be_missing(solver, scaling):
     )
 
 
-def test_matrices_have_no_place_for_missing_values():
+def test_matrices_do_not_support_missing_values():
     table = numbers().assign(age=np.where(HOLES, np.nan, AGE))
     message = r"column 'age' of X .* solver = 'exact' .* solver='additive'"
     for kernel in ("stump", "auto"):
@@ -324,7 +324,7 @@ def test_types_of_categories_do_not_matter(column, kernel):
     assert_allclose(decisions(kernel, table), expected, atol=1e-4)
 
 
-def test_categories_at_prediction_may_be_others():
+def test_unseen_categories_may_be_predicted():
     fitted = machine().fit(mixed(), y)
     expected = fitted.decision_function(mixed().assign(colour="violet"))
     others = pd.Categorical(["violet"] * N, categories=["blue", "violet"])
@@ -355,7 +355,7 @@ def test_truth_values_may_be_missing_at_prediction_only():
     assert_array_equal(later[~HOLES], fitted.decision_function(table)[~HOLES])
 
 
-def test_several_columns_of_a_name_are_not_chosen_by_it():
+def test_columns_of_equal_names_cannot_be_selected_by_name():
     twins = pd.DataFrame(NUMBERS, columns=["age", "age", "year"])
     with pytest.raises(ValueError, match=r"several columns of that name, at \[0, 1\]"):
         Stump().on("age").bind(twins)

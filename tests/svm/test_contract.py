@@ -1,4 +1,4 @@
-"""scikit-learn's contract, for every estimator."""
+"""scikit-learn's estimator checks, for every machine."""
 
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks

@@ -1,4 +1,4 @@
-"""The estimators on cells of random grids, against the exact solver on what the grids compare."""
+"""The estimators on cells of random grids, against the exact solver on the kernel of the grids."""
 
 import pickle
 
@@ -227,7 +227,7 @@ def test_numbers_of_single_precision_are_fitted():
 
 
 @pytest.mark.parametrize("kernel", [Laplacian(), Laplacian() + Stump()], ids=str)
-def test_machines_outlive_the_process(kernel, tmp_path):
+def test_machines_survive_pickle_and_files(kernel, tmp_path):
     machine = on_cells(kernel).fit(X, y)
     told = machine.decision_function(OTHERS)
     for again in (
@@ -253,7 +253,7 @@ def test_every_width_has_grids_of_its_own():
     assert_allclose(alone.decision_function(OTHERS), machine.decision_function(OTHERS), atol=1e-3)
 
 
-def test_numbers_are_chosen():
+def test_regressors_are_selected():
     settings = {"Cs": (0.1, 1.0), "epsilons": (0.1,), "cv": 3}
     machine = on_cells(kind=InfiniteEnsembleRegressorCV, **settings).fit(X, TARGET)
     assert machine.score(X, TARGET) > 0.3

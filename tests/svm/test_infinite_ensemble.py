@@ -55,7 +55,7 @@ def test_regression_is_that_of_libsvm():
     assert_allclose(ours.predict(Z), theirs.predict(B), atol=1e-3)
 
 
-def test_several_classes_are_decided_by_pairs_as_in_libsvm():
+def test_several_classes_are_predicted_by_pairs_as_in_libsvm():
     rows, species = load_iris(return_X_y=True)
     scaled = MinMaxScaler((-1, 1)).fit_transform(rows)
     ours = InfiniteEnsembleClassifier("perceptron", C=1.0, tol=1e-6).fit(rows, species)
@@ -71,7 +71,7 @@ def test_the_scale_of_C_is_one_over_the_mean_distance():  # noqa: N802
 
 
 @pytest.mark.parametrize("scaling", ["rank", "distinct"])
-def test_scalings_by_rank_do_not_see_monotone_transforms(scaling):
+def test_scalings_by_rank_are_invariant_to_monotone_transforms(scaling):
     plain, bent = (
         InfiniteEnsembleClassifier(C=1.0, scaling=scaling, tol=1e-8).fit(rows, y)
         for rows in (X, np.exp(X))
@@ -105,7 +105,7 @@ def test_an_infeasible_hard_margin_is_an_error():
         InfiniteEnsembleClassifier("stump", C=np.inf).fit(corners, signs)
 
 
-def test_a_stopped_fit_warns_and_goes_on_with_warm_start():
+def test_a_stopped_fit_warns_and_continues_with_warm_start():
     machine = InfiniteEnsembleClassifier(C=1.0, max_iter=20, warm_start=True)
     with pytest.warns(ConvergenceWarning, match="max_iter = 20 was reached at violation"):
         machine.fit(X, y)
@@ -115,7 +115,7 @@ def test_a_stopped_fit_warns_and_goes_on_with_warm_start():
     assert machine.fit(X, y).n_iter_ == 1  # nothing left to do
 
 
-def test_an_interrupted_fit_goes_on_with_warm_start(monkeypatch):
+def test_an_interrupted_fit_continues_with_warm_start(monkeypatch):
     machine = InfiniteEnsembleClassifier(C=100.0, warm_start=True, tol=1e-6)
 
     def interrupted(*arguments):
@@ -146,14 +146,14 @@ def clone_and_predict(machine, rows):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"C": -1.0}, "C = -1.0: give a positive"),
-        ({"C": "auto"}, "C = 'auto': give a positive"),
+        ({"C": -1.0}, "C = -1.0: use a positive"),
+        ({"C": "auto"}, "C = 'auto': use a positive"),
         ({"tol": 0.0}, "tol = 0.0"),
         ({"max_iter": 0}, "max_iter = 0"),
-        ({"scaling": "log"}, "scaling = 'log': give one of 'range'"),
+        ({"scaling": "log"}, "scaling = 'log': use one of 'range'"),
         ({"kernel": "stumpp"}, "did you mean 'stump'"),
-        ({"multiclass": "pairs"}, "multiclass = 'pairs': give one of 'one-vs-one', 'one-vs-rest'"),
-        ({"decision_function_shape": "all"}, "decision_function_shape = 'all': give one of 'ovr'"),
+        ({"multiclass": "pairs"}, "multiclass = 'pairs': use one of 'one-vs-one', 'one-vs-rest'"),
+        ({"decision_function_shape": "all"}, "decision_function_shape = 'all': use one of 'ovr'"),
         (
             {"decision_function_shape": "ovo", "multiclass": "one-vs-rest"},
             "decision_function_shape = 'ovo' needs a machine for every pair",
@@ -200,11 +200,11 @@ def test_predictions_by_blocks_are_those_at_once():
 
 
 def test_one_class_is_refused():
-    with pytest.raises(ValueError, match="y holds one class only"):
+    with pytest.raises(ValueError, match="y contains only one class"):
         InfiniteEnsembleClassifier().fit(X, np.ones(120))
 
 
-def test_what_is_no_number_is_refused():
+def test_nan_and_infinity_are_refused():
     for wrong, message in [(np.nan, "column 4 of X has missing"), (np.inf, "Input X contains inf")]:
         rows = X.copy()
         rows[3, 4] = wrong
@@ -218,7 +218,7 @@ def test_what_is_no_number_is_refused():
                 machine.fit(X, y).predict(rows)
 
 
-def test_the_duality_gap_bounds_what_is_left_to_gain():
+def test_the_duality_gap_bounds_the_distance_to_the_optimum():
     best = InfiniteEnsembleClassifier(C=1.0, tol=1e-9).fit(X, y)
     with pytest.warns(ConvergenceWarning):
         stopped = InfiniteEnsembleClassifier(C=1.0, max_iter=30).fit(X, y)
@@ -250,7 +250,7 @@ def test_a_target_of_one_number_is_that_number():
         assert machine.epsilon_ == 0.1
 
 
-def test_a_regression_goes_on_with_warm_start_in_any_unit():
+def test_a_regression_continues_with_warm_start_in_any_unit():
     target = 1000.0 * X[:, 0]
     machine = InfiniteEnsembleRegressor(C=1e5, max_iter=10, warm_start=True)
     with pytest.warns(ConvergenceWarning, match="max_iter = 10"):
@@ -259,7 +259,7 @@ def test_a_regression_goes_on_with_warm_start_in_any_unit():
     assert machine.fit(X, target).n_iter_ == 1  # nothing left to do
 
 
-def test_an_interrupt_ends_all_machines_and_keeps_what_they_reached(monkeypatch):
+def test_an_interrupt_ends_and_keeps_all_machines(monkeypatch):
     rows, digits = load_digits(n_class=5, return_X_y=True)
     rows, digits = rows[:200], digits[:200]
     machine = InfiniteEnsembleClassifier("perceptron", C=10.0, tol=1e-6, warm_start=True)
@@ -307,15 +307,15 @@ def test_coefficients_at_their_bounds_up_to_rounding_leave_the_middle_as_bias():
 
 
 @pytest.mark.parametrize("factor", [-1.0, np.nan, np.inf])
-def test_class_weights_that_are_none_are_refused(factor):
+def test_invalid_class_weights_are_refused(factor):
     machine = InfiniteEnsembleClassifier(class_weight={y[0]: factor})
-    with pytest.raises(ValueError, match=r"class_weight = .*give finite numbers"):
+    with pytest.raises(ValueError, match=r"class_weight = .*use finite numbers"):
         machine.fit(A, y)
 
 
 @pytest.mark.parametrize("C", ["foo", None, 0, -1.0, np.array([1.0, 2.0])])
-def test_penalties_that_are_none_are_refused(C):
-    with pytest.raises(ValueError, match=r"C = .*: give a positive number, np.inf or 'scale'"):
+def test_invalid_penalties_are_refused(C):
+    with pytest.raises(ValueError, match=r"C = .*: use a positive number, np.inf or 'scale'"):
         InfiniteEnsembleClassifier(C=C).fit(A, y)
 
 

@@ -36,8 +36,8 @@ def test_a_larger_matrix_is_computed_on_demand_with_a_warning(rows):
     assert_allclose(demanded.block(some), kernel(rows)[np.ix_(some, some)], rtol=1e-6)
 
 
-def test_a_budget_too_small_for_work_is_refused_with_the_remedy():
-    with pytest.raises(GramTooLargeError, match="20 rows of it: allow at least"):
+def test_a_budget_that_is_too_small_is_refused_with_the_remedy():
+    with pytest.raises(GramTooLargeError, match="20 of its rows: raise cache_size"):
         Budget.from_megabytes(0.1 * SIZE + 1e-9).matrix(Stump().bind(X), X)
     with pytest.raises(ValueError, match="cache_size = 0"):
         Budget.from_megabytes(0)

@@ -1,4 +1,4 @@
-"""The choice of settings: against grid searches, on folds of every kind, on bad input."""
+"""Model selection: against grid searches, on folds of every kind, on bad input."""
 
 import warnings
 from functools import partial
@@ -44,7 +44,7 @@ def grid_search(rows, classes, Cs, cv):
     return GridSearchCV(SVC(kernel="precomputed", tol=1e-5), {"C": Cs}, cv=cv).fit(K, classes)
 
 
-# -- what is chosen
+# -- selected settings
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -89,7 +89,7 @@ def test_selection_of_a_regression_is_that_of_a_grid_search(unit):
 
 
 @pytest.mark.large
-def test_a_chosen_regression_is_the_plain_one_of_its_numbers():
+def test_a_selected_regressor_equals_the_plain_one():
     chosen = InfiniteEnsembleRegressorCV(cv=SHUFFLED, tol=1e-8).fit(R, target)
     plain = InfiniteEnsembleRegressor(C=chosen.C_, epsilon=chosen.epsilon_, tol=1e-8)
     assert_allclose(plain.fit(R, target).predict(R), chosen.predict(R), rtol=1e-5)
@@ -125,7 +125,7 @@ def test_ties_go_to_the_smallest_penalty_then_to_the_first_kernel():
 
 
 @pytest.mark.large
-def test_kernels_of_one_distance_are_what_they_are_alone():
+def test_kernels_that_share_distances_equal_those_computed_alone():
     kernels = [Laplacian(0.1), Gaussian(0.01), Stump(), Laplacian(), Exponential(0.1), Gaussian()]
     settings = {"Cs": (0.5, 2.0), "cv": 3, "tol": 1e-8}
     together = InfiniteEnsembleClassifierCV(kernels, **settings).fit(X, y)
@@ -174,7 +174,7 @@ def test_selection_by_another_score():
     assert_allclose(found, expected, atol=2e-3)
 
 
-def test_without_a_score_the_share_of_right_classes_counts():
+def test_the_default_score_is_the_accuracy():
     weight = np.random.default_rng(0).integers(0, 3, size=120)
     machine = InfiniteEnsembleClassifierCV(Cs=(0.01, 0.1, 1.0), cv=3)
     plain = machine.fit(X, y, sample_weight=weight).cv_results_
@@ -182,7 +182,7 @@ def test_without_a_score_the_share_of_right_classes_counts():
     assert_allclose(plain["mean_test_score"], named["mean_test_score"], rtol=1e-12)
 
 
-def test_selection_by_a_score_of_ones_own():
+def test_selection_by_a_custom_scorer():
     seen = []
 
     def rank_correlation(truth, predicted):
@@ -206,7 +206,7 @@ def test_scorers_are_given_the_rows():
     assert 0.5 < machine.best_score_ < 1.0
 
 
-def test_rows_that_do_not_count_do_not_score():
+def test_zero_weight_rows_are_not_scored():
     weight = np.ones(120)
     weight[::3] = 0.0
     wrong = np.where(weight > 0, y, -y)
@@ -215,7 +215,7 @@ def test_rows_that_do_not_count_do_not_score():
     assert honest > machine.fit(X, wrong).best_score_ + 0.1
 
 
-# -- in what form
+# -- cv_results_
 
 
 def test_results_have_the_form_of_a_grid_search():
@@ -260,7 +260,7 @@ def test_folds_may_be_masks_and_groups():
         assert_array_equal(other["split2_test_score"], found[0]["split2_test_score"])
 
 
-def test_folds_in_time_learn_from_the_past_only():
+def test_time_series_folds_train_on_the_past_only():
     cv = TimeSeriesSplit(3)
     Cs = [0.1, 1.0]
     machine = InfiniteEnsembleClassifierCV("perceptron", Cs=Cs, cv=cv, scaling=None, tol=1e-5)
@@ -281,7 +281,7 @@ def test_folds_in_time_learn_from_the_past_only():
         ([(np.arange(0), np.arange(100))], "fold 0 trains on no row of positive weight"),
     ],
 )
-def test_folds_that_cannot_be_are_refused(cv, message):
+def test_invalid_folds_are_refused(cv, message):
     for machine in (InfiniteEnsembleClassifierCV(cv=cv), InfiniteEnsembleRegressorCV(cv=cv)):
         with pytest.raises(ValueError, match=message):
             machine.fit(X, y)
@@ -315,15 +315,15 @@ def test_fewer_rows_than_folds_are_refused(machine):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"Cs": ()}, r"Cs = \(\): give a list of at least one number"),
-        ({"Cs": 1.0}, "Cs = 1.0: give a list"),
-        ({"Cs": (-1.0,)}, "Cs = -1.0: give a positive"),
-        ({"Cs": (1.0, np.inf)}, "Cs = inf: give a positive"),
+        ({"Cs": ()}, r"Cs = \(\): use a list of at least one number"),
+        ({"Cs": 1.0}, "Cs = 1.0: use a list"),
+        ({"Cs": (-1.0,)}, "Cs = -1.0: use a positive"),
+        ({"Cs": (1.0, np.inf)}, "Cs = inf: use a positive"),
         ({"scoring": "neg_log_loss"}, "needs probabilities"),
         ({"scoring": "best"}, "'best' is not a valid scoring value"),
         ({"kernel": ["stump", "stumpp"]}, "did you mean 'stump'"),
-        ({"kernel": []}, "kernel = []: give at least one"),
-        ({"scaling": []}, "scaling = []: give at least one"),
+        ({"kernel": []}, "kernel = []: use at least one"),
+        ({"scaling": []}, "scaling = []: use at least one"),
         ({"scaling": ["range", "log"]}, "scaling = 'log'"),
         ({"cv": 1}, "n_splits=1"),
     ],
@@ -334,7 +334,7 @@ def test_bad_settings_are_refused(settings, message):
 
 
 def test_bad_epsilons_are_refused():
-    for epsilons, message in (((), "epsilons = "), ((-0.1,), "epsilons = -0.1: give a finite")):
+    for epsilons, message in (((), "epsilons = "), ((-0.1,), "epsilons = -0.1: use a finite")):
         with pytest.raises(ValueError, match=message):
             InfiniteEnsembleRegressorCV(epsilons=epsilons).fit(R, target)
 
@@ -349,7 +349,7 @@ def test_scores_that_are_nan_lose_and_are_an_error_if_all_are():
     assert np.isnan(machine.cv_results_["mean_test_score"]).tolist() == [False, True]
     assert machine.cv_results_["rank_test_score"].tolist() == [1, 2]
     assert machine.C_ == 0.001
-    with pytest.raises(ValueError, match="is not a number for any setting"):
+    with pytest.raises(ValueError, match="is NaN for every setting"):
         machine.set_params(Cs=(1.0,)).fit(X, y)
 
 

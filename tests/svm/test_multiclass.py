@@ -1,4 +1,4 @@
-"""Several classes by machines of two sides: against scikit-learn, and the coupling of pairs."""
+"""Multiclass classification by binary machines: against scikit-learn, and the coupling of pairs."""
 
 import numpy as np
 import pytest
@@ -38,7 +38,7 @@ def test_values_of_pairs_are_those_of_libsvm():
     assert_array_equal(ours.predict(X), fitted().predict(X))
 
 
-def test_pairs_won_decide_and_clearness_breaks_ties():
+def test_the_class_with_most_pairs_is_predicted_and_confidence_breaks_ties():
     rows, cultivars = load_wine(return_X_y=True)
     machine = InfiniteEnsembleClassifier(C=0.01).fit(rows, cultivars)
     decisions = machine.decision_function(rows)
@@ -69,7 +69,7 @@ def test_two_classes_need_one_machine(multiclass, shape):
     )
 
 
-def test_a_class_that_never_counts_is_never_chosen():
+def test_a_class_of_weight_zero_is_never_predicted():
     for multiclass in ("one-vs-one", "one-vs-rest"):
         machine = InfiniteEnsembleClassifier(C=1.0, multiclass=multiclass)
         machine.fit(X, y, sample_weight=(y != 1).astype(float))
@@ -93,7 +93,7 @@ def test_coupling_returns_the_probabilities_that_pairs_were_made_of(p):
         lambda k: arrays(np.float64, (4, k * (k - 1) // 2), elements=st.floats(0.0, 1.0))
     )
 )
-def test_coupled_pairs_are_probabilities_whatever_they_contradict(shares):
+def test_contradictory_pairs_are_coupled_to_probabilities(shares):
     n_classes = {3: 3, 6: 4, 10: 5, 15: 6}[shares.shape[1]]
     p = OneVersusOne(n_classes).combine(shares)
     assert (p > 0.0).all()

@@ -1,4 +1,4 @@
-"""The SVM with nothing to tune: its machines by hand, its shortcuts against the dense matrix."""
+"""`MultiplicativeSVC`: its machines by hand, its shortcuts against the dense matrix."""
 
 import pickle
 
@@ -170,7 +170,7 @@ def test_weights_are_repetition_and_zero_is_absence(settings):
     assert not np.isin(np.flatnonzero(weight == 0), weighted.support_).any()
 
 
-def test_duplicates_and_contradictions_are_borne():
+def test_duplicates_and_contradictory_labels_are_supported():
     rows, signs = np.repeat(X[:10], 3, axis=0), np.tile([1, 1, -1], 10)
     machine = MultiplicativeSVC().fit(rows, signs)
     assert machine.ending_ == [UpdateStatus.INSEPARABLE.value]
@@ -236,7 +236,7 @@ def test_classes_of_weight_zero_have_no_effect():
     "settings", [{}, {"rank": 30}, {"kernel": "stump"}, {"hypothesis": "last"}]
 )
 @pytest.mark.parametrize("sparsity", [0.02, 0.2])
-def test_a_shorter_expansion_errs_as_it_says(settings, sparsity):
+def test_a_shorter_expansion_has_the_reported_error(settings, sparsity):
     settings = {"random_state": 0, **settings}
     whole = MultiplicativeSVC(**settings).fit(X, y)
     short = MultiplicativeSVC(sparsity=sparsity, **settings).fit(X, y)
@@ -291,7 +291,7 @@ def test_sparse_rows_and_float32_give_the_same_machine():
     assert_allclose(values(single, X_TEST.astype(np.float32)), values(machine), atol=1e-3)
 
 
-def test_columns_are_chosen_by_name():
+def test_columns_are_selected_by_name():
     table = pd.DataFrame(X[:, :3], columns=["a", "b", "c"])
     machine = MultiplicativeSVC(Stump().on("c") + Perceptron().on(["a", "b"])).fit(table, y)
     expected = MultiplicativeSVC(Stump().on(2) + Perceptron().on([0, 1])).fit(X[:, :3], y)
@@ -300,7 +300,7 @@ def test_columns_are_chosen_by_name():
 
 
 @pytest.mark.parametrize("settings", [{}, {"rank": 20}, {"sparsity": 0.1, "kernel": "stump"}])
-def test_machines_are_kept_in_files(settings, tmp_path):
+def test_machines_can_be_saved(settings, tmp_path):
     machine = MultiplicativeSVC(random_state=0, **settings).fit(*IRIS)
     for again in (
         pickle.loads(pickle.dumps(machine)),
@@ -325,13 +325,13 @@ def test_machines_are_kept_in_files(settings, tmp_path):
         ({"cache_size": 0}, "cache_size = 0"),
     ],
 )
-def test_settings_that_make_no_sense_are_refused(settings, message):
+def test_invalid_settings_are_refused(settings, message):
     with pytest.raises(ValueError, match=message):
         MultiplicativeSVC(**settings).fit(X, y)
 
 
 def test_one_class_and_missing_values_are_refused():
-    with pytest.raises(ValueError, match="one class only"):
+    with pytest.raises(ValueError, match="only one class"):
         MultiplicativeSVC().fit(X, np.ones(len(X)))
     with pytest.raises(ValueError, match="NaN"):
         MultiplicativeSVC().fit(np.where(X > 2.0, np.nan, X), y)
@@ -362,7 +362,7 @@ def test_every_step_is_reported():
     assert recorder.n_setups == 0
 
 
-def test_an_interrupt_keeps_what_was_reached():
+def test_an_interrupt_keeps_the_machines_so_far():
     pytest.importorskip("sklearn.callback")
     whole, machine = MultiplicativeSVC().fit(*IRIS), MultiplicativeSVC()
     with pytest.raises(KeyboardInterrupt, match="interrupted"):

@@ -1,4 +1,4 @@
-"""KernelPerceptron against a perceptron that remembers every function it ever was."""
+"""KernelPerceptron against a perceptron that stores every function."""
 
 import pickle
 
@@ -46,7 +46,7 @@ def remembered(kernel, X, signs, order, Z):
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 @pytest.mark.parametrize("variant", ["last", "averaged", "voted"])
-def test_it_is_the_perceptron_that_remembers_everything(kernel, variant):
+def test_it_equals_a_perceptron_that_stores_every_function(kernel, variant):
     signs = np.where(y == "yes", 1.0, -1.0)
     machine = KernelPerceptron(kernel, variant, n_epochs=4, shuffle=False).fit(X, y)
     steps = list(remembered(kernel, X, signs, np.tile(np.arange(40), 4), Z))
@@ -88,7 +88,7 @@ def test_a_matrix_that_does_not_fit_is_computed_by_rows():
     assert_array_equal(whole.mistakes_[0], tight.mistakes_[0])
 
 
-def test_mistakes_are_as_few_as_the_margin_promises():
+def test_mistakes_are_bounded_by_the_margin():
     rows = random_rows(200, 5)
     rows = rows[np.abs(rows[:, 0]) > 0.3]
     margin, radius = np.abs(rows[:, 0]).min(), np.linalg.norm(rows, axis=1).max()
@@ -134,7 +134,7 @@ def test_several_classes_are_machines_of_two_sides(multiclass, variant, kernel):
     assert machine.score(X, codes) > 0.5
 
 
-def test_epochs_have_orders_of_their_own():
+def test_the_order_of_visits_depends_on_the_seed():
     machine = KernelPerceptron(n_epochs=5, random_state=0).fit(X, y)
     again = KernelPerceptron(n_epochs=5, random_state=0).fit(X, y)
     other = KernelPerceptron(n_epochs=5, random_state=1).fit(X, y)
@@ -200,8 +200,8 @@ def test_wrong_settings_are_refused(settings, message):
         KernelPerceptron(**settings).fit(X, y)
 
 
-def test_what_cannot_be_visited_is_refused():
+def test_conditional_kernels_and_one_class_are_refused():
     with pytest.raises(ConditionalKernelError, match="a perceptron"):
         KernelPerceptron(Stump().simplified).fit(X, y)
-    with pytest.raises(ValueError, match="one class only"):
+    with pytest.raises(ValueError, match="only one class"):
         KernelPerceptron().fit(X, np.zeros(40))

@@ -1,4 +1,4 @@
-"""Callbacks of scikit-learn hear of every part of a fit, and do not disturb it."""
+"""scikit-learn's callbacks are called for every part of a fit, and do not change it."""
 
 import importlib.util
 import pickle

@@ -1,4 +1,4 @@
-"""Candidates race: who stays, on which rows, in which folds."""
+"""The race of candidates: those that remain, their rows and their folds."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -40,14 +40,14 @@ def plan(codes, cv=5, counts=None, n_candidates=18, seed=0):
     return plan_rounds(n_candidates, codes, counts, splits, np.random.default_rng(seed))
 
 
-# -- who stays
+# -- remaining candidates
 
 
 @given(
     quality=st.permutations(range(18)),
     n_stay=st.lists(st.integers(1, 18), min_size=1, max_size=4),
 )
-def test_without_noise_the_best_stay_in_the_order_of_their_scores(quality, n_stay):
+def test_without_noise_the_best_remain_in_the_order_of_their_scores(quality, n_stay):
     worth = dict(zip(NAMES, quality, strict=True))
 
     def score(entries, _):
@@ -58,7 +58,7 @@ def test_without_noise_the_best_stay_in_the_order_of_their_scores(quality, n_sta
     assert [entry.candidate for entry in left] == best[: min(n_stay)]
 
 
-def test_every_round_sees_only_those_who_stayed():
+def test_every_round_scores_only_the_remaining_candidates():
     seen = []
 
     def score(entries, each):
@@ -90,7 +90,7 @@ def test_a_short_grid_is_tried_somewhere(n_places):
     assert left.places == tuple(range(n_places))
 
 
-def test_scores_that_are_no_numbers_lose_to_any_other():
+def test_nan_scores_rank_last():
     def score(entries, _):
         return [
             np.full((len(each.places), 3), np.nan if each.candidate == NAMES[0] else -5.0)
@@ -101,7 +101,7 @@ def test_scores_that_are_no_numbers_lose_to_any_other():
     assert left.candidate == NAMES[1]
 
 
-# -- on which rows
+# -- rows
 
 
 @settings(deadline=None)
@@ -146,7 +146,7 @@ def test_few_candidates_never_become_more():
     assert [each.n_stay for each in plan(np.arange(600) % 2, n_candidates=2)] == [2, 1]
 
 
-def test_rows_that_do_not_count_are_not_drawn():
+def test_zero_weight_rows_are_not_drawn():
     codes, counts = np.arange(800) % 2, np.repeat([1.0, 0.0], 400)
     for each in plan(codes, cv=StratifiedKFold(5, shuffle=True, random_state=0), counts=counts):
         assert each.rows.max() < 400
@@ -159,7 +159,7 @@ def test_the_same_generator_draws_the_same_rounds_and_another_draws_others():
     assert not np.array_equal(first, other)
 
 
-# -- in which folds
+# -- folds
 
 
 def test_folds_are_joined_to_few_and_groups_stay_together():
@@ -185,7 +185,7 @@ def test_folds_are_joined_to_few_and_groups_stay_together():
     ],
     ids=["one row a fold", "overlapping", "past and future", "one fold"],
 )
-def test_folds_of_any_kind_learn_and_test_apart(cv):
+def test_folds_of_any_kind_train_and_test_on_disjoint_rows(cv):
     for each in plan(np.arange(600) % 2, cv=cv):
         assert 1 <= len(each.splits) <= racing.N_FOLDS
         for split in each.splits:
@@ -194,7 +194,7 @@ def test_folds_of_any_kind_learn_and_test_apart(cv):
             assert len(split.held_out) < len(each.rows)
 
 
-# -- who races
+# -- candidates
 
 
 def test_every_kernel_races_on_every_scale_at_widths_of_its_mean_distance():
@@ -216,7 +216,7 @@ def test_columns_of_two_values_have_one_scale(as_rows):
     assert {each.scaling for each in race_candidates(X, np.ones(60))} == {"range"}
 
 
-# -- all together
+# -- the whole race
 
 
 def cross_validated(X, codes):

@@ -27,7 +27,7 @@ def test_a_race_repeats_with_its_random_state():
 
 
 @pytest.mark.large
-def test_what_stumps_cannot_do_is_left_to_others():
+def test_another_kernel_wins_where_stumps_fail():
     rows, classes = make_xor(300, noise=0.2, random_state=0)
     machine = InfiniteEnsembleClassifierCV("auto", random_state=0).fit(rows, classes)
     assert isinstance(machine.best_params_["kernel"], (Laplacian, Exponential))
@@ -82,7 +82,7 @@ def test_sparse_rows_race_as_dense_ones_do():
 
 
 @pytest.mark.large
-def test_several_classes_and_numbers_race_too():
+def test_multiclass_and_regression_race_too():
     rows, classes = load_iris(return_X_y=True)
     assert (
         InfiniteEnsembleClassifierCV("auto", random_state=0).fit(rows, classes).best_score_ > 0.93

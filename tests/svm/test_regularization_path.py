@@ -1,4 +1,4 @@
-"""The path as an estimator: every C is the machine of that C, and the choice is the bound's."""
+"""The path as an estimator: machines of every C, and selection by the leave-one-out bound."""
 
 import pickle
 
@@ -66,7 +66,7 @@ def test_any_penalty_has_the_machine_of_that_penalty(kernel, scaling):
         assert objective == pytest.approx(machine.objective_[0], rel=1e-8)
 
 
-def test_the_object_itself_stays_where_it_is():
+def test_at_does_not_change_the_estimator():
     path = SVMPath().fit(X, y)
     before = path.C_, path.decision_function(Z)
     other = path.at(2.0)
@@ -96,7 +96,7 @@ def test_simplified_kernels_are_the_machines_of_full_ones():
     assert_allclose(K @ without.dual_coef_[0] + without.intercept_, without.decision_function(Z))
 
 
-# -- the choice
+# -- selection of C
 
 
 def bound_by_hand(path, rows, signs, C):
@@ -107,7 +107,7 @@ def bound_by_hand(path, rows, signs, C):
     return np.mean(coefficient * diagonal >= signs * machine.decision_function(rows))
 
 
-def test_the_choice_has_the_least_leave_one_out_bound():
+def test_the_selected_penalty_has_the_least_leave_one_out_bound():
     path = SVMPath("laplacian").fit(X, y)
     errors = [bound_by_hand(path, X, y, C) for C in path.Cs_]
     assert_allclose(path.leave_one_out_errors_, errors)
@@ -119,7 +119,7 @@ def test_the_choice_has_the_least_leave_one_out_bound():
     assert path.n_iter_ == len(by_solver.Cs)
 
 
-def test_several_machines_share_the_choice_of_the_least_mean_bound():
+def test_several_machines_share_the_penalty_of_the_least_mean_bound():
     path = SVMPath().fit(FLOWERS, SPECIES)
     errors = np.zeros(len(path.Cs_))
     for each, side in zip(path.paths_, path._sides, strict=True):
@@ -133,7 +133,7 @@ def test_several_machines_share_the_choice_of_the_least_mean_bound():
 
 
 @pytest.mark.parametrize("multiclass", ["one-vs-one", "one-vs-rest"])
-def test_several_classes_are_decided_as_by_machines_of_one_penalty(multiclass):
+def test_several_classes_are_predicted_as_by_machines_of_one_penalty(multiclass):
     path = SVMPath(multiclass=multiclass, class_weight="balanced").fit(FLOWERS, SPECIES)
     for C in (0.3, 5.0):
         machine = machine_at(path, C).fit(FLOWERS, SPECIES)
@@ -164,7 +164,7 @@ def test_stages_are_the_machines_of_the_breakpoints(rows, classes, shape):
         assert scores[place] == there.score(others, classes)
 
 
-def test_scores_of_the_path_count_by_weight():
+def test_scores_of_the_path_are_weighted():
     path, weight = SVMPath(max_breakpoints=5).fit(X, y), np.arange(80.0)
     _, scores = path.score_path(Z, labels, sample_weight=weight)
     assert scores[2] == path.at(path.Cs_[2]).score(Z, labels, sample_weight=weight)
@@ -238,7 +238,7 @@ def test_an_interrupt_keeps_the_path_so_far(monkeypatch):
     whole = SVMPath().fit(X, y)
     monkeypatch.setattr(regularization_path, "solve_regularization_path", interrupted_solve_path)
     for path in (SVMPath(), SVMPath(C=1e6)):
-        with pytest.raises(KeyboardInterrupt, match="paths_ holds"):
+        with pytest.raises(KeyboardInterrupt, match="paths_ contains"):
             path.fit(X, y)
         assert path.ending_ == ("interrupted",)
         assert_array_equal(path.paths_[0].Cs, whole.paths_[0].Cs[:9])
@@ -251,7 +251,7 @@ def test_an_interrupt_keeps_the_path_so_far(monkeypatch):
     assert [len(each.Cs) for each in several.paths_] == [9, 1, 1]
 
 
-def test_callbacks_hear_of_every_machine():
+def test_callbacks_are_called_for_every_machine():
     pytest.importorskip("sklearn.callback")
     recorder = Recorder()
     path = SVMPath(max_breakpoints=20).set_callbacks(recorder).fit(FLOWERS, SPECIES)
@@ -260,10 +260,10 @@ def test_callbacks_hear_of_every_machine():
     assert_array_equal(path.predict(FLOWERS), clone(path).fit(FLOWERS, SPECIES).predict(FLOWERS))
 
 
-# -- what goes in and out
+# -- input and output
 
 
-def test_a_path_comes_back_from_a_pickle_and_a_file(tmp_path):
+def test_a_path_survives_pickle_and_files(tmp_path):
     path = SVMPath().fit(FLOWERS, SPECIES)
     pytest.importorskip("skops")
     for again in (pickle.loads(pickle.dumps(path)), load(save(path, tmp_path / "path.skops"))):
@@ -293,12 +293,12 @@ def test_rows_may_be_sparse_single_or_a_table_with_categories():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"C": 0.0}, "C = 0.0: give a positive number, np.inf or 'loo'"),
-        ({"C": "scale"}, "C = 'scale': give"),
+        ({"C": 0.0}, "C = 0.0: use a positive number, np.inf or 'loo'"),
+        ({"C": "scale"}, "C = 'scale': use"),
         ({"C": np.nan}, "C = nan"),
         ({"smallest_C": -1.0}, "smallest_C = -1.0"),
         ({"largest_C": np.inf}, "largest_C = inf"),
-        ({"smallest_C": 2.0, "largest_C": 1.0}, "more than smallest_C = 2.0"),
+        ({"smallest_C": 2.0, "largest_C": 1.0}, "above smallest_C = 2.0"),
         ({"C": 3.0, "largest_C": 2.0}, "C = 3.0 is not on the path"),
         ({"C": 1.0, "smallest_C": 2.0}, "C = 1.0 is not on the path"),
         ({"max_breakpoints": 0}, "max_breakpoints = 0"),
@@ -306,13 +306,13 @@ def test_rows_may_be_sparse_single_or_a_table_with_categories():
         ({"class_weight": {1: 0.0}}, "class 1 has no row of positive weight"),
     ],
 )
-def test_impossible_settings_are_named(settings, message):
+def test_invalid_settings_are_named(settings, message):
     with pytest.raises(ValueError, match=message):
         SVMPath(**settings).fit(X, y)
 
 
-def test_other_impossible_requests_are_named():
-    with pytest.raises(ValueError, match="one class only"):
+def test_other_invalid_arguments_are_named():
+    with pytest.raises(ValueError, match="only one class"):
         SVMPath().fit(X, np.ones(len(X)))
     with pytest.raises(ValueError, match="class -1 has no row"):
         SVMPath().fit(X, y, sample_weight=(y > 0).astype(float))
@@ -321,7 +321,7 @@ def test_other_impossible_requests_are_named():
     with pytest.raises(NotFittedError):
         next(SVMPath().staged_predict(X))
     path = SVMPath().fit(X, y)
-    with pytest.raises(ValueError, match="C = 'loo': give"):
+    with pytest.raises(ValueError, match="C = 'loo': use"):
         path.at("loo")
     with pytest.raises(GramTooLargeError, match="60 x 60 kernel matrix"):
         SVMPath(cache_size=0.01).fit(X, y)

@@ -97,7 +97,7 @@ def test_logic_kernels_hold_rules_and_their_products_conjunctions(left, right, X
 
 
 @pytest.mark.parametrize(("left", "right"), PAIRS, ids=repr)
-def test_total_measures_combine_as_the_theorems_say(left, right):
+def test_total_measures_combine_as_in_the_theorems(left, right):
     X = random_rows()
     a, b = left.bind(X), right.bind(X)
     assert (a + b).delta == pytest.approx(a.delta + b.delta)
@@ -177,7 +177,7 @@ def test_theorem_18_is_checked_when_bound():
     X = random_rows()
     limit = 1 / Stump().bind(X).delta
     DecisionTree(0.999 * limit).bind(X)
-    with pytest.raises(ValueError, match=r"give less than 1/Δ_S = .*Laplacian\(gamma="):
+    with pytest.raises(ValueError, match=r"use a value below 1/Δ_S = .*Laplacian\(gamma="):
         DecisionTree(1.001 * limit).bind(X)
 
 

@@ -38,7 +38,7 @@ def test_definition_9_kernel_is_delta_minus_the_distance(X):
 
 
 @given(x=samples(min_rows=2, max_columns=1))
-def test_in_one_dimension_perceptrons_vote_as_their_thresholds_say(x):
+def test_in_one_dimension_perceptrons_are_stumps(x):
     perceptrons = PerceptronSet.spanning(x)
     edges = np.concatenate(
         [
@@ -79,7 +79,7 @@ def test_theorem_11_needs_different_rows():
 
 
 @pytest.mark.parametrize("kernel", [Perceptron(), Exponential(0.3), Gaussian(0.3)])
-def test_kernels_of_the_two_norm_do_not_see_rotations(kernel):
+def test_kernels_of_the_two_norm_are_invariant_to_rotations(kernel):
     X = random_rows(n_features=5)
     rotated = X @ ortho_group.rvs(5, random_state=0)
     assert_allclose(kernel.bind(rotated)(rotated), kernel.bind(X)(X), atol=1e-10)

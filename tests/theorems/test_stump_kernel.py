@@ -93,7 +93,7 @@ def test_histogram_intersection_gives_the_same_svm():
 
 
 @given(rows=pairs_of_samples())
-def test_histogram_intersection_is_twice_what_is_shared(rows):
+def test_histogram_intersection_is_twice_the_sum_of_minima(rows):
     X, Z = map(np.abs, rows)
     expected = 2.0 * np.minimum(X[:, np.newaxis], Z).sum(axis=2)
     assert_allclose(HistogramIntersection().bind(X)(X, Z), expected, atol=1e-10)
@@ -125,7 +125,7 @@ def test_theorem_5_needs_distinct_values():
 
 
 @pytest.mark.parametrize("C", 2.0 ** np.arange(-5, 16, 4))
-def test_xor_cannot_be_separated_by_stumps_whatever_the_penalty(C):
+def test_xor_cannot_be_separated_by_stumps_at_any_penalty(C):
     X, y = make_xor()
     for kernel in (Stump(), MiddleStump(), Category()):
         bound = kernel.bind(X)
@@ -165,13 +165,13 @@ def test_the_distinct_measure_is_the_middle_stump_measure_on_the_sample(X):
 
 @pytest.mark.parametrize("measure", ["empirical", "distinct"])
 @pytest.mark.parametrize("transform", [np.exp, lambda x: x**3, np.negative])
-def test_empirical_and_distinct_measures_do_not_see_monotone_transforms(measure, transform):
+def test_empirical_and_distinct_measures_are_invariant_to_monotone_transforms(measure, transform):
     X = np.round(random_rows(40), 1)
     expected = Stump(measure).bind(X)(X)
     assert_allclose(Stump(measure).bind(transform(X))(transform(X)), expected, atol=1e-10)
 
 
-def test_the_uniform_measure_does_see_monotone_transforms():
+def test_the_uniform_measure_is_not_invariant_to_monotone_transforms():
     X = random_rows()
     assert not np.allclose(Stump().bind(np.exp(X))(np.exp(X)), Stump().bind(X)(X))
 
@@ -204,6 +204,6 @@ def test_neighbouring_floats_still_have_a_stump_between_them():
     assert np.isfinite(Stump().bind(x)(x)).all()
 
 
-def test_zero_one_columns_mean_the_same_to_stumps_and_categories():
+def test_zero_one_columns_have_the_same_stump_and_category_kernels():
     X = np.random.default_rng(0).integers(0, 2, size=(20, 5)).astype(float)
     assert_allclose(Category().simplified.bind(X)(X), Stump().simplified.bind(X)(X))

@@ -181,7 +181,7 @@ class AdaBoostClassifier(VotingEnsemble):
             rounds.take_one()
             warnings.warn(
                 f"estimator = {self._learner!r}: its first hypothesis is no better than chance on "
-                "these rows, and is the whole ensemble; give a learner with more hypotheses, such "
+                "these rows, and is the whole ensemble; use a learner with more hypotheses, such "
                 "as C45Tree()",
                 UserWarning,
                 stacklevel=4,

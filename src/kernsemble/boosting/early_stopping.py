@@ -23,7 +23,7 @@ def split_validation(
         )
     except ValueError as error:
         raise ValueError(
-            f"validation_fraction = {fraction}: {error}; give more rows, another fraction, or "
+            f"validation_fraction = {fraction}: {error}; use more rows, another fraction, or "
             "n_iter_no_change=None"
         ) from error
     return training, validation

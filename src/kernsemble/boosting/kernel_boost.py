@@ -33,7 +33,7 @@ class KernelBoost(
     CallbackSupportMixin,  # type: ignore[misc,valid-type]
     BaseEstimator,
 ):
-    r"""Learns a kernel, and the features whose inner products it is.
+    r"""Transformer that learns a kernel, and the features whose inner products it is.
 
     .. math:: K(x, x') = \textstyle\sum_t \alpha_t\, w_t(x)\, w_t(x'), \qquad
               w_t(x) = \sum_r \beta_{tr}\, \kappa(x, \tilde x_r), \qquad \|w_t\| = 1
@@ -273,7 +273,7 @@ class KernelBoost(
             )
         if span.rank == 0:
             raise ValueError(
-                f"kernel = {unbound!r} is zero on the templates: give another kernel, or rows that "
+                f"kernel = {unbound!r} is zero on the templates: use another kernel, or rows that "
                 "are not zero"
             )
         space = TemplateSpan(kernel, templates[span.pivots], span, span.G)
@@ -285,8 +285,8 @@ class KernelBoost(
         if needed > present:
             raise GramTooLargeError(
                 f"the pairs of {n} rows and the matrix of {n_templates} templates need "
-                f"{needed / 2**30:.1f} GiB, but this machine has {present / 2**30:.1f} GiB: give "
-                "fewer rows (the others as templates), or fewer templates by n_templates=1000"
+                f"{needed / 2**30:.1f} GiB, but this machine has {present / 2**30:.1f} GiB: use "
+                "fewer rows (the others as templates), or fewer templates, such as n_templates=1000"
             )
 
     def _store(self, boosting: KernelBoostRounds) -> None:

@@ -96,7 +96,7 @@ class KernelBoostRounds:
             self.ending = KernelBoostEnding.UNALIGNED
             if not self.rounds:
                 raise ValueError(
-                    f"kernel = {self.space.kernel!r}: {PairStatus.UNALIGNED.value}; give another "
+                    f"kernel = {self.space.kernel!r}: {PairStatus.UNALIGNED.value}; use another "
                     "kernel, or other templates"
                 )
             return None

@@ -362,7 +362,7 @@ class LPBoostClassifierCV(VotingEnsembleCV, LPBoostClassifier):
             Cs = PAPERS_PENALTIES if self.Cs is None else self.Cs
             return "C", Form.SOFT, as_grid("Cs", Cs, check_penalty)
         if self.Cs is not None:
-            raise ValueError(f"Cs = {self.Cs!r} and nus = {self.nus!r}: give one of the two")
+            raise ValueError(f"Cs = {self.Cs!r} and nus = {self.nus!r}: use one of the two")
         return "nu", Form.MARGIN, as_grid("nus", self.nus, check_nu)[::-1]
 
     def _path(

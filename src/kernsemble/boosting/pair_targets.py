@@ -1,4 +1,4 @@
-"""The targets of KernelBoost: how similar each pair of rows should be."""
+"""The targets of KernelBoost: the desired similarity of each pair of rows."""
 
 from dataclasses import dataclass
 from typing import Any, Literal, Self, TypeAlias, get_args
@@ -39,14 +39,14 @@ class PairTargets:
         if np.asarray(y).dtype.kind not in "fiub":
             raise ValueError(
                 f"target = {target!r}, but y contains values that are not numbers: "
-                "give numbers, or target='classes'"
+                "pass numbers, or use target='classes'"
             )
         numbers = np.asarray(y, dtype=np.float64)
         mean = float(np.average(numbers, weights=weight))
         scale = float(np.abs(numbers[is_present] - mean).max())
         if scale <= 1e-12 * np.abs(numbers[is_present]).max():
             raise ValueError(
-                f"y is {mean:g} for every row (n_samples = {int(is_present.sum())}): give numbers "
+                f"y is {mean:g} for every row (n_samples = {int(is_present.sum())}): pass numbers "
                 "that vary"
             )
         return cls(mean=mean, scale=scale)

@@ -83,7 +83,7 @@ class VotingEnsemble(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # t
             raise ValueError(
                 f"warm_start = True: the last fit had the classes {last.classes.tolist()} and "
                 f"{last.n_features} features, this one has {self.classes_.tolist()} and "
-                f"{self.n_features_in_}; give the same classes and features, or warm_start=False"
+                f"{self.n_features_in_}; use the same classes and features, or warm_start=False"
             )
         return last
 

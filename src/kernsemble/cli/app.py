@@ -120,7 +120,7 @@ def _settings(
         ),
     ] = False,
     debug: Annotated[
-        bool, typer.Option("--debug", help="Show tracebacks of errors; anywhere in the line.")
+        bool, typer.Option("--debug", help="Show tracebacks of errors; allowed anywhere.")
     ] = False,
 ) -> None:
     """Kernel machines that are infinite ensembles, from the command line."""

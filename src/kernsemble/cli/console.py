@@ -23,11 +23,11 @@ __all__ = [
 
 
 class CommandError(Exception):
-    """A command failed; the message names the cause and the remedy."""
+    """Failure of a command; the message contains the cause and the remedy."""
 
 
 class InterruptedCommandError(CommandError):
-    """A command was interrupted and kept part of its results; the message names where."""
+    """Interrupt of a command that kept part of its results; the message contains their path."""
 
 
 def import_optional(

@@ -28,13 +28,13 @@ def explain(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Show feature importances, or explain the decision on a row.
+    """Show feature importances, or explain the prediction for a row.
 
     The contributions of all columns and the intercept add up to the decision value.
     """
     if (data is None) != (row is None):
         option, other = ("--row", "--data") if data is None else ("--data", "--row")
-        raise typer.BadParameter(f"needs {other} too", param_hint=option)
+        raise typer.BadParameter(f"also needs {other}: use both or neither", param_hint=option)
 
     from kernsemble.cli.model_files import load_model
 
@@ -62,14 +62,16 @@ def _row(fitted: Any, model: Path, data: Path, row: int) -> Any:
     source = TableFile(data, schema.missing)
     absent = [name for name in schema.columns if name not in source.columns]
     if absent:
-        raise CommandError(f"{data} has no column {absent[0]!r}, which {model} was fitted to")
+        raise CommandError(
+            f"{data} has no column {absent[0]!r}, which {model} was fitted to: add it"
+        )
     n_before = 0
     for frame in source.chunks(schema.columns):
         if row <= n_before + frame.height:
             wanted = frame[row - n_before - 1 : row - n_before]
             return as_training_kinds(wanted, schema.by_name, data, row)
         n_before += frame.height
-    raise CommandError(f"--row {row}: {data} has {n_before:,} rows: give a smaller number")
+    raise CommandError(f"--row {row}: {data} has {n_before:,} rows: use a smaller number")
 
 
 def _show_importances(views: dict[str, Any], json: bool) -> None:

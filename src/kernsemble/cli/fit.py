@@ -163,7 +163,7 @@ def _check_choices(task: str, scaling: str, solver: str, loss: str) -> None:
 def _check_choice(option: str, value: str, choices: tuple[str, ...]) -> None:
     choices = tuple(dict.fromkeys((AUTO, *choices)))
     if value not in choices:
-        raise typer.BadParameter(f"{value!r}: give one of {', '.join(choices)}", param_hint=option)
+        raise typer.BadParameter(f"{value!r}: use one of {', '.join(choices)}", param_hint=option)
 
 
 def _checked_kernels(given: list[str]) -> tuple[str, ...]:
@@ -173,10 +173,10 @@ def _checked_kernels(given: list[str]) -> tuple[str, ...]:
 
     names = split_names(given)
     if not names:
-        raise typer.BadParameter("give at least one name, or auto", param_hint="--kernel")
+        raise typer.BadParameter("use at least one name, or auto", param_hint="--kernel")
     if AUTO in names and len(names) > 1:
         raise typer.BadParameter(
-            "auto selects the kernels itself: give it alone, or names without it",
+            "auto selects the kernels itself: use it alone, or names without it",
             param_hint="--kernel",
         )
     for name in names:
@@ -200,7 +200,7 @@ def _check_scoring(scoring: str | None) -> None:
     from kernsemble._suggestions import suggest
 
     if scoring not in get_scorer_names():
-        hint = suggest(scoring, get_scorer_names(), otherwise="give accuracy, roc_auc, r2, …")
+        hint = suggest(scoring, get_scorer_names(), otherwise="use accuracy, roc_auc, r2, …")
         raise typer.BadParameter(f"{scoring!r}: {hint}", param_hint="--scoring")
 
 
@@ -211,7 +211,7 @@ def _check_outputs(
     if report is not None:
         check_output("--report", report, force, inputs)
         if report.resolve() == out.resolve():
-            raise CommandError(f"--report {report} is also --out: give two names")
+            raise CommandError(f"--report {report} is also --out: use two names")
         _report_writer()
 
 

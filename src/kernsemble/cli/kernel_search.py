@@ -63,12 +63,12 @@ class KernelSearch(NamedTuple):
                 rarest = classes[np.argmin(counts)]
                 raise CommandError(
                     f"--target: class {rarest!s} has {counts.min()} rows, fewer than the {n_folds} "
-                    f"folds: give --folds {max(2, counts.min())}, more rows of it, or merge it "
+                    f"folds: use --folds {max(2, counts.min())}, more rows of it, or merge it "
                     "with another class"
                 )
         elif data.n_rows < n_folds:
             raise CommandError(
-                f"there are {data.n_rows} rows, fewer than --folds {n_folds}: give more rows or "
+                f"there are {data.n_rows} rows, fewer than --folds {n_folds}: use more rows or "
                 "fewer folds"
             )
         return n_folds

@@ -47,7 +47,7 @@ def table_schema(model: Any, path: Path) -> TableSchema:
     names = getattr(model, "feature_names_in_", None)
     if names is None:
         raise CommandError(
-            f"{path} holds a model without column names: fit it to a DataFrame, or with "
+            f"{path} contains a model without column names: fit it to a DataFrame, or with "
             "kernsemble fit"
         )
     from kernsemble.inspection.fitted_models import column_categories
@@ -56,7 +56,7 @@ def table_schema(model: Any, path: Path) -> TableSchema:
     for name, known in zip(names, categories, strict=True):
         if any(not isinstance(each, str | None) for each in known or ()):
             raise CommandError(
-                f"{path} holds a model whose column {name!r} has categories that are not text, "
+                f"{path} contains a model whose column {name!r} has categories that are not text, "
                 "which files cannot distinguish from text: fit it to text, or with kernsemble fit"
             )
     kinds: tuple[ColumnKind, ...] = tuple(
@@ -72,7 +72,7 @@ def load_model(path: Path) -> Any:
     if not path.exists():
         raise CommandError(f"{path}: no such file; write it with kernsemble fit --out {path}")
     if not path.is_file():
-        raise CommandError(f"{path} is not a file: give one written by kernsemble fit --out")
+        raise CommandError(f"{path} is not a file: use one written by kernsemble fit --out")
     try:
         model = load(path)
     except UntrustedModelError as error:
@@ -85,7 +85,7 @@ def load_model(path: Path) -> Any:
         raise CommandError(one_line(error)) from error
     if not hasattr(model, "predict") or not hasattr(model, "n_features_in_"):
         raise CommandError(
-            f"{path} holds {type(model).__name__}, not a fitted model: give a file written by "
+            f"{path} contains {type(model).__name__}, not a fitted model: use a file written by "
             "kernsemble fit --out"
         )
     return model

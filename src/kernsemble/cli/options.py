@@ -73,8 +73,8 @@ def check_output(
     if not path.parent.is_dir():
         raise CommandError(f"{option} {path}: there is no folder {path.parent}; create it first")
     if path.is_dir():
-        raise CommandError(f"{option} {path} is a folder: give the name of a file")
+        raise CommandError(f"{option} {path} is a folder: use the name of a file")
     if any(each is not None and each.resolve() == path.resolve() for each in inputs):
-        raise CommandError(f"{option} {path} is an input of this command: give another name")
+        raise CommandError(f"{option} {path} is an input of this command: use another name")
     if path.exists() and not force:
-        raise CommandError(f"{option} {path} exists: give another name, or --force to replace it")
+        raise CommandError(f"{option} {path} exists: use another name, or --force to replace it")

@@ -42,10 +42,12 @@ def predict(
     ],
     keep: Annotated[
         list[str] | None,
-        typer.Option("--keep", help="Column to copy, such as an identifier; repeatable."),
+        typer.Option(
+            "--keep", help="Column to copy to the output, such as an identifier; repeatable."
+        ),
     ] = None,
     decision: Annotated[
-        bool, typer.Option("--decision", help="Write decision values besides probabilities.")
+        bool, typer.Option("--decision", help="Write decision values in addition to probabilities.")
     ] = False,
     chunk_rows: Annotated[
         int, typer.Option("--chunk-rows", min=1, help="Number of rows in memory at a time.")
@@ -62,7 +64,9 @@ def predict(
     """
     limit_threads(jobs)
     if json and out == "-":
-        raise typer.BadParameter("-o - uses standard output: give -o a file", param_hint="--json")
+        raise typer.BadParameter(
+            "-o - writes to standard output: use a file with -o", param_hint="--json"
+        )
     if out != "-":
         _check_out(Path(out), force, (model, table))
 
@@ -104,7 +108,7 @@ def _check_columns(
         )
     for name in keep:
         if name not in source.columns:
-            raise CommandError(f"--keep {name!r}: {source.path} has no such column")
+            raise CommandError(f"--keep {name!r}: {source.path} has no such column: check the name")
     used = {*schema.columns, *keep, schema.target}
     return [name for name in source.columns if name not in used]
 

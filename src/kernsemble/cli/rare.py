@@ -54,7 +54,8 @@ def rare(
         str | None, typer.Option("--rare", help="Rare class; default: the smallest.")
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Model file to write, for predict.")
+        Path | None,
+        typer.Option("--out", "-o", help="Model file to write (.skops), for kernsemble predict."),
     ] = None,
     neighbours: Annotated[
         int,
@@ -108,7 +109,7 @@ def _label(given: str, data: "TrainingData", path: Path, target: str) -> Any:
         if str(label) == given:
             return label
     raise CommandError(
-        f"--rare {given!r}: {target!r} of {path} has the classes {join_names(classes, 10)}: give "
+        f"--rare {given!r}: {target!r} of {path} has the classes {join_names(classes, 10)}: use "
         "one of them"
     )
 

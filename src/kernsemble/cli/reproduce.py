@@ -59,7 +59,7 @@ def reproduce(
     ] = None,
     dask: Annotated[
         str | None,
-        typer.Option("--dask", metavar="ADDRESS", help="Dask scheduler whose workers to use."),
+        typer.Option("--dask", metavar="ADDRESS", help="Address of a Dask scheduler to run on."),
     ] = None,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Folder for records, tables and HTML page.")
@@ -87,7 +87,7 @@ def reproduce(
         return
     if not names:
         raise typer.BadParameter(
-            f"give one or several of {', '.join(known)}, or {ALL}; see --list",
+            f"use one or several of {', '.join(known)}, or {ALL}; see --list",
             param_hint="PAPER",
         )
     if dask is not None:
@@ -168,7 +168,7 @@ def _cells(requests: Sequence[PaperRequest], profile: str, runs: int | None) -> 
 
 def _check_output(output: Path) -> None:
     if output.exists() and not output.is_dir():
-        raise CommandError(f"--output {output} is a file: give a folder, existing or new")
+        raise CommandError(f"--output {output} is a file: use a folder, existing or new")
     output.mkdir(parents=True, exist_ok=True)
 
 
@@ -221,7 +221,7 @@ def _compute(
 
 
 def _is_noted(n_done: int, n_cells: int) -> bool:
-    """Whether a note is due after `n_done` cells, at most `N_NOTES` in all."""
+    """Return whether a note is due after `n_done` cells, at most `N_NOTES` in all."""
     return n_done * N_NOTES // n_cells > (n_done - 1) * N_NOTES // n_cells
 
 

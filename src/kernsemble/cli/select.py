@@ -87,7 +87,7 @@ def _criterion(data: "TrainingData", path: Path, target: str) -> str:
     if n_classes > 2:
         raise CommandError(
             f"{path}: the target {target!r} has {n_classes} classes; only two, or numbers, are "
-            "supported: give --criterion aic if the classes are numbers, or merge some"
+            "supported: use --criterion aic if the classes are numbers, or merge some"
         )
     return "logistic-aic"
 

@@ -52,14 +52,14 @@ class TableFile:
         if not self.path.exists():
             raise CommandError(f"{self.path}: no such file; check the name and the folder")
         if not self.path.is_file():
-            raise CommandError(f"{self.path} is not a file: give a CSV or Parquet file")
+            raise CommandError(f"{self.path} is not a file: use a CSV or Parquet file")
         if not (self.is_text or self.path.name.lower().endswith(".parquet")):
             raise CommandError(
                 f"{self.path}: the file format is taken from the name, which must end in .csv, "
                 ".csv.gz, .tsv or .parquet: rename the file"
             )
         if self.path.stat().st_size == 0:
-            raise CommandError(f"{self.path} is empty: give a file with a header and rows")
+            raise CommandError(f"{self.path} is empty: use a file with a header and rows")
         duplicates = [name for name, n in Counter(self.columns).items() if n > 1]
         if duplicates:
             raise CommandError(
@@ -93,13 +93,15 @@ class TableFile:
         except UnicodeDecodeError as error:
             raise _not_utf8(self.path) from error
         except (OSError, EOFError, zlib.error) as error:
-            raise CommandError(f"{self.path} cannot be read ({one_line(error)})") from error
+            raise CommandError(
+                f"{self.path} cannot be read ({one_line(error)}): check the file"
+            ) from error
         except csv.Error as error:
             raise CommandError(
                 f"{self.path} is not a CSV file ({error}): its first line must name the columns"
             ) from error
         if "\0" in first:
-            raise CommandError(f"{self.path} is not text: give a CSV or .parquet file")
+            raise CommandError(f"{self.path} is not text: use a CSV or .parquet file")
         if not any(name.strip() for name in names):
             raise CommandError(f"{self.path}: the first line is empty; it must name the columns")
         return names, separator
@@ -121,7 +123,7 @@ class TableFile:
         with _polars_errors(self.path):
             frame = self._scan(infer_schema_length=None, try_parse_dates=True).collect()
         if frame.height == 0:
-            raise CommandError(f"{self.path} has a header but no rows: give a file with rows")
+            raise CommandError(f"{self.path} has a header but no rows: use a file with rows")
         return frame
 
     def n_rows(self) -> int:
@@ -140,7 +142,7 @@ class TableFile:
 
 
 class _polars_errors:  # noqa: N801 (used as a context manager)
-    """Turn polars' errors about a file into errors of one line."""
+    """Context manager that turns polars' errors about a file into errors of one line."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -190,8 +192,8 @@ def column_kinds(frame: "pl.DataFrame", path: Path) -> dict[str, ColumnKind]:
         else:
             what = "dates or times" if dtype.is_temporal() else f"values of the type {dtype}"
             raise CommandError(
-                f"{path}: column {name!r} holds {what}: convert them to numbers, such as days, or "
-                f"ignore the column with --drop {name!r}"
+                f"{path}: column {name!r} contains {what}: convert them to numbers, such as days, "
+                f"or ignore the column with --drop {name!r}"
             )
     return kinds
 
@@ -231,14 +233,14 @@ def as_training_kinds(
             if is_lost.any():
                 place = int(is_lost.arg_max())  # type: ignore[arg-type]
                 raise CommandError(
-                    f"{path}: column {name!r} holds numbers in the training data, but "
+                    f"{path}: column {name!r} contains numbers in the training data, but "
                     f"{text[place]!r} in row {first_row + place}: correct the entry, or leave it "
                     "empty if it is missing"
                 )
         elif not (column.dtype.is_numeric() or column.dtype in (pl.Boolean, pl.Null)):
             raise CommandError(
-                f"{path}: column {name!r} holds numbers in the training data, but {column.dtype} "
-                "here: convert it to numbers"
+                f"{path}: column {name!r} contains numbers in the training data, but "
+                f"{column.dtype} here: convert it to numbers"
             )
         columns.append(column.cast(pl.Float64))
     converted = pl.DataFrame(columns)
@@ -252,6 +254,6 @@ def check_finite(frame: "pl.DataFrame", path: Path, first_row: int = 1) -> None:
         if column.dtype.is_float() and column.is_infinite().any():
             place = int(column.is_infinite().fill_null(False).arg_max())  # type: ignore[arg-type]
             raise CommandError(
-                f"{path}: column {column.name!r} is infinite in row {first_row + place}: give a "
+                f"{path}: column {column.name!r} is infinite in row {first_row + place}: use a "
                 "finite number, or leave it empty if it is missing"
             )

@@ -84,7 +84,7 @@ def read_training_data(
         note(f"{table.path}: a column without a name, probably row numbers, is ignored")
     features = frame.drop(target, *drop, *nameless)
     if features.width == 0:
-        raise CommandError(f"{table.path} has no columns besides the target: give some features")
+        raise CommandError(f"{table.path} has no columns besides the target: add features")
     kinds = column_kinds(features, table.path)
     _note_identifiers(features, kinds)
     y = frame[target]
@@ -102,7 +102,7 @@ def read_test_data(table: TableFile, target: str, train: TrainingData) -> Traini
     absent = [name for name in train.kinds if name not in table.columns]
     if absent:
         raise CommandError(
-            f"{table.path} has no column {absent[0]!r}, which the training data have"
+            f"{table.path} has no column {absent[0]!r}, which the training data have: add it"
         )
     frame = table.read()
     y = frame[target]
@@ -119,8 +119,8 @@ def check_only_numbers(data: TrainingData, path: Path, command: str) -> None:
     if texts:
         remedy = " ".join(f"--drop {name!r}" for name in texts)
         raise CommandError(
-            f"{path}: column {texts[0]!r} holds text, and {command} needs numbers: encode it, or "
-            f"ignore such columns with {remedy}"
+            f"{path}: column {texts[0]!r} contains text, and {command} needs numbers: encode it, "
+            f"or ignore such columns with {remedy}"
         )
     for column in data.X:
         n = column.null_count() + column.is_nan().sum()
@@ -178,14 +178,14 @@ def _classes(y: "pl.Series", path: Path, known: Array | None = None) -> Array:
         labels = y.cast(pl.String).to_numpy().astype(str)
     elif y.dtype.is_float() and not bool((y == y.floor()).all()):
         raise CommandError(
-            f"{path}: the target {y.name!r} holds numbers such as {y[0]!r}, not classes: give "
+            f"{path}: the target {y.name!r} contains numbers such as {y[0]!r}, not classes: use "
             "--task regression"
         )
     else:
         labels = y.cast(pl.Int64).to_numpy()
     if known is None and len(np.unique(labels)) < 2:
         raise CommandError(
-            f"{path}: the target {y.name!r} holds one class only, {labels[0]!s}: give rows of "
+            f"{path}: the target {y.name!r} contains only one class, {labels[0]!s}: use rows of "
             "two or more"
         )
     if known is not None and known.dtype.kind != labels.dtype.kind:
@@ -196,7 +196,7 @@ def _classes(y: "pl.Series", path: Path, known: Array | None = None) -> Array:
 def _numbers(y: "pl.Series", path: Path) -> Any:
     if not y.dtype.is_numeric():
         raise CommandError(
-            f"{path}: the target {y.name!r} holds {y.dtype}, not numbers: give --task "
+            f"{path}: the target {y.name!r} contains {y.dtype}, not numbers: use --task "
             "classification, or convert it to numbers"
         )
     numbers = y.cast(import_polars().Float64)

@@ -70,7 +70,9 @@ def make_mixed_table(
     try:
         import pandas as pd
     except ImportError as error:
-        raise ImportError("a mixed table needs pandas: pip install pandas") from error
+        raise ImportError(
+            "a mixed table needs pandas, which is not installed: pip install pandas"
+        ) from error
     rng = np.random.default_rng(random_state)
     age = np.round(np.clip(rng.normal(40.0, 13.0, n_samples), 17.0, 80.0))
     education = np.round(np.clip(rng.normal(11.0, 2.6, n_samples), 4.0, 20.0))

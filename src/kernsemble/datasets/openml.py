@@ -14,7 +14,7 @@ from kernsemble.exceptions import DatasetMismatchError
 def read_openml(entry: DatasetEntry) -> SourceData:
     """Fetch a data set from OpenML; scikit-learn caches it on disk."""
     if entry.openml_id is None:
-        raise SourceAbsentError("OpenML is not known to have it in this form")
+        raise SourceAbsentError("OpenML has no copy in this form")
     from sklearn.datasets import fetch_openml  # slow to import, rarely needed
 
     source = f"OpenML data set {entry.openml_id}"
@@ -37,7 +37,7 @@ def read_openml(entry: DatasetEntry) -> SourceData:
 
 
 def _features(bunch: Any, entry: DatasetEntry) -> FloatArray:
-    """Replace OpenML's category codes by the numbers of the catalogue; "?" stands for NaN."""
+    """Replace OpenML's category codes by the numbers of the catalogue; "?" becomes NaN."""
     X = np.array(bunch.data, dtype=np.float64)
     missing = float(entry.value_codes.get("?", np.nan))
     for column, feature in enumerate(bunch.feature_names):

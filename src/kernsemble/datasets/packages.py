@@ -15,7 +15,7 @@ from kernsemble.exceptions import DatasetMismatchError
 def read_package(entry: DatasetEntry) -> SourceData:
     """Read a data set from a package with an unchanged copy of it."""
     if entry.text_copy is None:
-        raise SourceAbsentError("no package is known to contain it unchanged")
+        raise SourceAbsentError("no Python package contains an unchanged copy")
     folder = _package_folder(entry.text_copy)
     parts = [_read_part(folder, files, entry.text_copy, entry) for files in entry.text_copy.parts]
     return SourceData.from_parts(parts, source=str(folder)).checked_against(entry)

@@ -15,7 +15,7 @@ from kernsemble.exceptions import DatasetMismatchError
 
 
 class SourceAbsentError(Exception):
-    """A source does not have a data set; the message is the remedy."""
+    """Error for a data set that a source does not have; the message is the remedy."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -256,7 +256,7 @@ def make_sparse_sum(
     columns = list(informative)
     if len(set(columns)) < len(columns) or not set(columns) <= set(range(n_features)):
         raise ValueError(
-            f"informative = {informative!r}: give distinct columns between 0 and {n_features - 1}"
+            f"informative = {informative!r}: use distinct columns between 0 and {n_features - 1}"
         )
     rng = np.random.default_rng(random_state)
     X = rng.standard_normal((n_samples, n_features))

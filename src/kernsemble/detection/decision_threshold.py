@@ -19,7 +19,7 @@ def check_threshold(threshold: Any) -> None:
         return
     if not (isinstance(threshold, tuple) and len(threshold) == 2 and threshold[0] in RULES):
         raise ValueError(
-            f"threshold = {threshold!r}: give 'f1', ('recall', precision), ('precision', recall), "
+            f"threshold = {threshold!r}: use 'f1', ('recall', precision), ('precision', recall), "
             "('top', n) or a score"
         )
     rule, number = threshold

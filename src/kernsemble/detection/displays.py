@@ -148,7 +148,7 @@ class HitCurveDisplay:
             ax.plot([0.0, hits, n], [0.0, hits, hits], color="0.7", linestyle=":", label="best")
             ax.plot([0.0, n], [0.0, hits], color="0.7", linestyle="--", label="random")
         (self.line_,) = ax.plot(*self.curve, **{"label": self.name, **line})
-        ax.set(xlabel="rows selected", ylabel="rare rows among them")
+        ax.set(xlabel="number of top-ranked rows", ylabel="number of rare rows found")
         ax.legend(loc="lower right")
         self.ax_, self.figure_ = ax, ax.figure
         return self

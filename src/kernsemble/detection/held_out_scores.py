@@ -96,7 +96,7 @@ class RareClassProblem:
             task.note("fold", place)
         if not columns:
             raise ValueError(
-                "cv: no fold tests a row of the rare class: give folds that do, for example an int"
+                "cv: no fold tests a row of the rare class: use folds that do, for example an int"
             )
         with np.errstate(invalid="ignore"):  # NaN if no fold tests a row
             return HeldOutScores(totals / times[:, np.newaxis], np.transpose(columns))

@@ -31,7 +31,7 @@ ACCEPTED = {"dtype": (np.float64, np.float32), "order": "C"}
 
 
 class LagoClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc,valid-type]
-    r"""LAGO: ranks rows by how likely they are of a rare class.
+    r"""LAGO classifier, which ranks rows by how likely they belong to a rare class.
 
     Every row :math:`x_i` of the rare class :math:`C_1` is the centre of a kernel, whose width is
     the mean distance to the K nearest rows of the background :math:`C_0`:
@@ -335,7 +335,7 @@ class LagoClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # t
             self.kernels_, self._neighbours, self.alpha_, self.support_, strict=True
         ):
             if len(rows) != len(self._counts) or not np.array_equal(rows[support], kernels.centres):
-                raise ValueError("X differs from the training rows: give them in the same order")
+                raise ValueError("X differs from the training rows: pass them in the same order")
             if len(kernels.centres) < 2:
                 raise ValueError(
                     "there is only one training row of a rare class, which cannot be left out: "

@@ -154,7 +154,7 @@ def _read(
     labels, scores = np.asarray(y_true), np.asarray(y_score, dtype=np.float64)
     if labels.ndim != 1 or labels.shape != scores.shape:
         raise ValueError(
-            f"y_true has shape {labels.shape} and y_score {scores.shape}: give one class and one "
+            f"y_true has shape {labels.shape} and y_score {scores.shape}: pass one class and one "
             "score per row"
         )
     if np.isnan(scores).any():
@@ -167,7 +167,7 @@ def _read(
     is_rare = np.asarray(labels == pos_label)[present]
     if not is_rare.any():
         raise ValueError(
-            f"pos_label = {pos_label!r}: no row of y_true has this class; give one of "
+            f"pos_label = {pos_label!r}: no row of y_true has this class; use one of "
             f"{np.unique(labels[present]).tolist()}"
         )
     return is_rare, scores[present], weight[present]

@@ -52,7 +52,7 @@ def stratified_folds(
         if fewest < 2:
             raise ValueError(
                 "y has only one row of a rare class or of the background, so none can be held out: "
-                "give more, or numbers for alpha and threshold"
+                "pass more rows, or use numbers for alpha and threshold"
             )
         cv = min(int(cv), int(fewest))
     names = ["background" if code < 0 else classes.tolist()[code] for code in found]

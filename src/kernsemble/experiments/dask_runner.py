@@ -1,4 +1,4 @@
-"""Run the cells of an experiment on the workers of a Dask cluster."""
+"""Execution of the cells of an experiment on a Dask cluster."""
 
 from collections.abc import Callable, Iterator
 

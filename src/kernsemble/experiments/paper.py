@@ -51,7 +51,7 @@ class Profile:
         )
 
     def includes(self, row: str, method: str) -> bool:
-        """Whether a method is run on a data set."""
+        """Return whether a method is run on a data set."""
         return (self.rows is None or row in self.rows) and (
             self.methods is None or method in self.methods
         )
@@ -175,7 +175,7 @@ class Paper:
         unknown = [name for name in names or () if name not in known]
         if unknown:
             raise ValueError(
-                f"{self.name} has no {unknown[0]!r}: give one or several of {', '.join(known)}"
+                f"{self.name} has no {unknown[0]!r}: use one or several of {', '.join(known)}"
             )
         return list(names or known)
 
@@ -237,7 +237,7 @@ class Paper:
         )
 
     def is_explained(self, table: str, entry: TableEntry, store: Store) -> bool:
-        """Whether a number has a known difference whose testing table meets it."""
+        """Return whether a number has a known difference whose testing table meets it."""
         return any(
             other.comparison is not None and other.comparison.verdict is not Verdict.WORSE
             for each in self.differences

@@ -163,5 +163,5 @@ class KnownDifference:
         )
 
     def concerns(self, table: str, row: str, column: str) -> bool:
-        """Whether it is about a number of a table."""
+        """Return whether it is about a number of a table."""
         return table == self.table and row in self.rows and column in self.columns

@@ -135,7 +135,7 @@ class Store:
         return [known[seed] for seed in sorted(known)]
 
     def has(self, cell: Cell) -> bool:
-        """Whether a cell was computed without failure."""
+        """Return whether a cell was computed without failure."""
         return cell in self.records and self.records[cell].failure is None
 
 
@@ -153,5 +153,5 @@ def _lock(file: IO[bytes], path: Path) -> None:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         raise RuntimeError(
-            f"{path} is being written by another run: wait for it, or give another folder"
+            f"{path} is being written by another run: wait for it, or use another folder"
         ) from None

@@ -1,4 +1,4 @@
-"""Run the cells of an experiment in parallel, with joblib here or with Dask on a cluster."""
+"""Parallel execution of the cells of an experiment, with joblib here or Dask on a cluster."""
 
 import time
 import warnings

@@ -87,7 +87,7 @@ class HypothesisSet(Value, ABC):
         if not 0.0 < self.total_measure < np.inf:
             raise ValueError(
                 f"{type(self).__name__} has total measure {self.total_measure} and cannot be "
-                "sampled: are all columns of the sample constant, or on a huge scale?"
+                "sampled: drop constant columns, or scale the columns"
             )
         measure = np.full(n, self.total_measure / n)
         return FiniteSet(self.draw(n, np.random.default_rng(rng)), measure)

@@ -111,7 +111,7 @@ class DecisionBoundaryDisplay:
         model = as_fitted_model(estimator)
         indices = [model.feature_index(feature) for feature in features]
         if len(indices) != 2 or indices[0] == indices[1]:
-            raise ValueError(f"features = {features!r}: give two different features")
+            raise ValueError(f"features = {features!r}: use two different features")
         rows = _numeric_rows(model, X)
         low, high = rows[:, indices].min(axis=0), rows[:, indices].max(axis=0)
         reach = MARGIN * (high - low)
@@ -188,7 +188,7 @@ class DecisionBoundaryDisplay:
 def _numeric_rows(model: FittedModel, X: ArrayLike) -> FloatArray:
     rows = model.encode(X)
     if getattr(model.fitted, "mixed_table_", None) is not None or np.isnan(rows).any():
-        raise ValueError("X contains categories or missing values: give numbers to plot a boundary")
+        raise ValueError("X contains categories or missing values: pass numbers to plot a boundary")
     return rows
 
 

@@ -84,7 +84,7 @@ def compare_ensembles(
     if first.feature_names != second.feature_names:
         raise ValueError(
             f"first has the features {list(first.feature_names)}, second "
-            f"{list(second.feature_names)}: give ensembles on the same columns"
+            f"{list(second.feature_names)}: pass ensembles on the same columns"
         )
     sides = [view.explain(X, **settings) for view in (first, second)]
     a, b = (_centred(side.contributions, side.values) for side in sides)

@@ -243,12 +243,14 @@ class EnsembleView:
         PerceptronDensity
         """
         if not isinstance(self.model, SupportVectorModel):
-            raise ValueError(f"{self.model.fitted!r} has no perceptron kernel")
+            raise ValueError(
+                f"{self.model.fitted!r} has no perceptron kernel: use kernel='perceptron'"
+            )
         support, is_index = self.model.support_vectors(self.machine), isinstance(direction, int)
         if (support is None) != is_index:
             raise ValueError(
-                f"direction = {direction!r}: for a machine on tables give the index of a sampled "
-                "direction; for a machine with solver='exact' give a vector"
+                f"direction = {direction!r}: for a machine on tables pass the index of a sampled "
+                "direction; for a machine with solver='exact' pass a vector"
             )
         if support is None:
             assert isinstance(direction, int)
@@ -372,7 +374,7 @@ class EnsembleView:
         if self.background is None:
             raise ValueError(
                 f"{type(self.model.fitted).__name__} stores no training rows, which contributions "
-                "need as background: give some, EnsembleView.from_estimator(model, X)"
+                "need as background: pass some, EnsembleView.from_estimator(model, X)"
             )
         return self.background
 

@@ -96,7 +96,7 @@ def interaction_contributions(
     if method == "exact" and m > MAX_COLUMNS:
         raise ValueError(
             f"method = 'exact': {interaction.name} depends on {m} columns, and all coalitions are "
-            f"computed for at most {MAX_COLUMNS}: give method='sampled'"
+            f"computed for at most {MAX_COLUMNS}: use method='sampled'"
         )
     arguments = interaction.values, X, background, interaction.columns
     if method == "exact" or (method == "auto" and m <= CHEAP_COLUMNS):

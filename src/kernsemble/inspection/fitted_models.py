@@ -96,7 +96,7 @@ class FittedModel(ABC):
             return int(machine)
         raise ValueError(
             f"machine = {machine!r}: there are {len(labels)} machines, one for {self.one_for}; "
-            f"give an index or one of {labels}, or use EnsembleView.each(model)"
+            f"use an index or one of {labels}, or use EnsembleView.each(model)"
         )
 
     def feature_index(self, feature: str | int) -> int:
@@ -106,7 +106,7 @@ class FittedModel(ABC):
             return names.index(feature)
         if not isinstance(feature, str) and 0 <= feature < len(names):
             return int(feature)
-        raise ValueError(f"feature {feature!r}: give an index below {len(names)} or one of {names}")
+        raise ValueError(f"feature {feature!r}: use an index below {len(names)} or one of {names}")
 
     def encode(self, X: ArrayLike) -> FloatArray:
         """Return rows as the machines see them: numbers, codes of categories, NaN if missing."""
@@ -118,7 +118,7 @@ class FittedModel(ABC):
             Budget.from_megabytes(getattr(self.fitted, "cache_size", None)).check(
                 8.0 * rows.shape[0] * rows.shape[1],
                 "rows are sparse, and the dense array that a view needs takes",
-                "give fewer rows",
+                "pass fewer rows",
             )
             rows = rows.toarray()
         return np.asarray(rows, dtype=np.float64)
@@ -242,6 +242,6 @@ def as_fitted_model(model: Any) -> FittedModel:
         check_is_fitted(model, ["machines_", "support_"], all_or_any=any)
         return SupportVectorModel(model)
     raise TypeError(
-        f"model = {model!r}: give a fitted model of kernsemble.svm or kernsemble.boosting; for a "
-        "pipeline, give its last step and rows transformed by the steps before it"
+        f"model = {model!r}: pass a fitted model of kernsemble.svm or kernsemble.boosting; for a "
+        "pipeline, pass its last step and rows transformed by the steps before it"
     )

@@ -1,4 +1,4 @@
-"""Comparison of `MultiplicativeSVC`, which has nothing to tune, with ν-SVMs."""
+"""Comparison of `MultiplicativeSVC`, which has no parameter to tune, with ν-SVMs."""
 
 import time
 from collections.abc import Sequence
@@ -79,7 +79,7 @@ class NuComparison:
         X_test, y_test : array-likes
             Test rows and their classes.
         machine : MultiplicativeSVC, optional
-            Ensemble, which is fitted; give it a `rank` for many rows.
+            Ensemble, which is fitted; set its `rank` for many rows.
         nus : sequence of float
             Values of ν, an upper bound on the share of training rows within the margin.
         cache_size : float
@@ -92,7 +92,7 @@ class NuComparison:
         if machine.scaling is not None or not isinstance(kernel, Gaussian):
             raise ValueError(
                 f"kernel = {kernel}, scaling = {machine.scaling!r}: NuSVC needs a Gaussian "
-                "kernel on unscaled rows: give kernel='gaussian' and scaling=None"
+                "kernel on unscaled rows: use kernel='gaussian' and scaling=None"
             )
         rivals = {
             float(nu): TimedFit.measure(

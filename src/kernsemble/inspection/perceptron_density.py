@@ -65,7 +65,7 @@ class PerceptronDensity(Value):
         length = np.linalg.norm(theta) if theta.shape == (len(columns),) else 0.0
         if not 0.0 < length < np.inf:
             raise ValueError(
-                f"direction = {direction!r}: give {len(columns)} numbers, not all zero, one for "
+                f"direction = {direction!r}: pass {len(columns)} numbers, not all zero, one for "
                 "each column of the perceptron kernel"
             )
         theta = theta / length
@@ -107,7 +107,7 @@ def density_of_sampled_direction(
     ]
     if not 0 <= index < len(found):
         raise ValueError(
-            f"direction = {index}: the machine has {len(found)} sampled directions; give the index "
+            f"direction = {index}: the machine has {len(found)} sampled directions; pass the index "
             "of one of them"
         )
     part, block, k = found[index]

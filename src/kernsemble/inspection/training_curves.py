@@ -73,7 +73,7 @@ class TrainingCurves:
         window = machine.set_params(hypothesis="first", rank=None).fit(X, y)
         if len(window.classes_) != 2:
             raise ValueError(
-                f"y has {len(window.classes_)} classes: give rows of two of them at a time"
+                f"y has {len(window.classes_)} classes: pass rows of two of them at a time"
             )
         rows = window.scaling_.transform(np.asarray(X, dtype=np.float64))
         signs = np.where(np.asarray(y) == window.classes_[1], 1.0, -1.0)

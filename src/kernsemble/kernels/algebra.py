@@ -270,7 +270,7 @@ class Logic(Wrapper):
 
     @property
     def simplified(self) -> Kernel:
-        raise AttributeError(f"{self} has no simplified form")
+        raise AttributeError(f"{self} has no simplified form: use the kernel itself")
 
     def _transformed(self, values: FloatArray) -> FloatArray:
         values += self.kernel.delta

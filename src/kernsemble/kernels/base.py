@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Kernel(Value, ABC):
-    r"""A symmetric function of two rows that names an ensemble.
+    r"""A symmetric function of two rows that embodies an ensemble of hypotheses.
 
     Kernels are values: immutable, compared by content. `bind` returns the kernel with the
     constants that come from data; the bound kernel is a function of rows. Kernels combine:
@@ -160,7 +160,7 @@ class Kernel(Value, ABC):
 
         It gives the same SVM (Theorems 4 and 10), and is conditionally definite only.
         """
-        raise AttributeError(f"{self} has no simplified form")
+        raise AttributeError(f"{self} has no simplified form: use the kernel itself")
 
     @property
     def full(self) -> "Kernel":

@@ -39,7 +39,7 @@ GOLDEN = 0.5 * (np.sqrt(5.0) - 1.0)
 
 
 class NoCellsError(ValueError):
-    """A kernel is not the probability of sharing a cell of a random grid."""
+    """Error for a kernel that does not support random binning."""
 
     @classmethod
     def of(cls, kernel: Kernel) -> Self:

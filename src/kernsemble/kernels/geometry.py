@@ -92,7 +92,7 @@ def definiteness(K: FloatArray, tol: float | None = None) -> Definiteness:
     rounding = float(np.finfo(np.result_type(np.asarray(K).dtype, np.float32)).eps)
     K = _square(K)
     if np.abs(K - K.T).max() > 1e4 * rounding * np.abs(K).max():
-        raise ValueError("K is not symmetric: give the kernel matrix of a sample with itself")
+        raise ValueError("K is not symmetric: pass the kernel matrix of a sample with itself")
     eigenvalues = np.linalg.eigvalsh(K)
     tol = len(K) * rounding * float(np.abs(eigenvalues).max()) if tol is None else tol
     smallest, conditional = float(eigenvalues[0]), _smallest_conditional(K)
@@ -116,7 +116,7 @@ def _smallest_conditional(K: FloatArray) -> float:
 def _square(K: ArrayLike) -> FloatArray:
     matrix = np.asarray(K, dtype=np.float64)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.size == 0:
-        raise ValueError(f"K has shape {matrix.shape}: give a square kernel matrix")
+        raise ValueError(f"K has shape {matrix.shape}: pass a square kernel matrix")
     if not np.isfinite(matrix).all():
         raise ValueError("the kernel matrix contains NaN or infinite values: scale the columns")
     return matrix

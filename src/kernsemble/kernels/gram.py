@@ -91,7 +91,7 @@ def _place(out: Any, A: Embedded, B: Embedded) -> FloatArray:
         return _allocate(shape, np.result_type(*(leaf.dtype for leaf in leaves)))
     check_place(out, shape)
     if any(isinstance(leaf, np.ndarray) and np.may_share_memory(out, leaf) for leaf in leaves):
-        raise ValueError("out shares memory with the rows: give an array with memory of its own")
+        raise ValueError("out shares memory with the rows: pass an array with memory of its own")
     return out
 
 

@@ -66,11 +66,11 @@ class Boosted(Kernel):
         check_n_features(n_features, self.kernel.n_features, "templates")
         if self.coefficients.ndim != 2 or self.coefficients.shape[1] != n_templates:
             raise ValueError(
-                f"coefficients have shape {self.coefficients.shape}: give a row for each feature, "
+                f"coefficients have shape {self.coefficients.shape}: pass a row for each feature, "
                 f"with a number for each of the {n_templates} templates"
             )
         if not np.isfinite(self.coefficients).all():
-            raise ValueError("coefficients contain NaN or infinite values: give finite numbers")
+            raise ValueError("coefficients contain NaN or infinite values: pass finite numbers")
         super().__post_init__()
 
     @property

@@ -119,7 +119,7 @@ class Radial(PointKernel):
             values = self._from_distances(np.array(D[rows], dtype, order="C"))
             if not values.max(initial=0.0) <= 1.0:  # or NaN
                 raise ValueError(
-                    "D contains NaN or negative numbers, which are no distances: give the result "
+                    "D contains NaN or negative numbers, which are not distances: pass the result "
                     f"of {type(self).__name__}().distances(X)"
                 )
             place[rows] = values
@@ -270,7 +270,7 @@ def _matrix(D: ArrayLike) -> Array:
     matrix = np.asarray(D)
     if matrix.ndim != 2 or matrix.dtype.kind not in "fiub":
         raise ValueError(
-            f"D has shape {matrix.shape} and type {matrix.dtype}: give a matrix of distances"
+            f"D has shape {matrix.shape} and type {matrix.dtype}: pass a matrix of distances"
         )
     return matrix
 
@@ -284,7 +284,7 @@ def _place_beside(D: Array, out: FloatArray) -> FloatArray:
         and D.dtype == out.dtype
     )
     if not same and np.may_share_memory(D, out):
-        raise ValueError("out shares memory with D: give D itself, or memory of its own")
+        raise ValueError("out shares memory with D: pass D itself, or memory of its own")
     return out
 
 

@@ -139,9 +139,9 @@ class DecisionTree(_OverStumps):
         bound = super().bind(X, sample_weight)
         if self.gamma * bound.stump.delta >= 1.0:
             raise ValueError(
-                f"gamma = {self.gamma!r}: give less than 1/Δ_S = {1.0 / bound.stump.delta:.4g}, or "
-                "some trees would have negative weight on this data (Theorem 18); for any gamma, "
-                f"Laplacian(gamma={self.gamma!r}) gives the same SVM"
+                f"gamma = {self.gamma!r}: use a value below 1/Δ_S = {1.0 / bound.stump.delta:.4g}, "
+                "or some trees would have negative weight on this data (Theorem 18); for any "
+                f"gamma, Laplacian(gamma={self.gamma!r}) gives the same SVM"
             )
         return bound
 

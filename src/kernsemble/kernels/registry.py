@@ -48,7 +48,7 @@ def as_kernel(kernel: str | Kernel) -> Kernel:
         return kernel
     if not isinstance(kernel, str):
         raise TypeError(
-            f"kernel = {kernel!r}: give a kernel, such as Stump() or 0.5 * Stump() + "
+            f"kernel = {kernel!r}: use a kernel, such as Stump() or 0.5 * Stump() + "
             f"Perceptron(), or one of the names {sorted(KERNELS)}"
         )
     name = kernel.lower().replace("_", "-")

@@ -53,13 +53,13 @@ from kernsemble.kernels.slice_parts import Categories, Coordinates, Directions, 
 
 
 class NoSlicesError(ValueError):
-    """A kernel, or a part of it, is not a sum of one-dimensional kernels."""
+    """Error for a kernel that is not a sum of one-dimensional kernels."""
 
     @classmethod
     def of(cls, kernel: Kernel, remedy: str = "use its matrix, kernel(X)") -> Self:
         """Return the error for the part that has no slices."""
         return cls(
-            f"{kernel} is no sum of one-dimensional kernels, unlike Stump(), MiddleStump(), "
+            f"{kernel} is not a sum of one-dimensional kernels, as are Stump(), MiddleStump(), "
             "Perceptron(), Category(), Constant() and their sums and multiples on any columns: "
             f"{remedy}"
         )
@@ -195,7 +195,7 @@ class Slices(Value):
             if k < part.n_slices:
                 return part.position(k, values)
             k -= part.n_slices
-        raise IndexError(f"there are {self.n_ordered} ordered slices")
+        raise IndexError(f"there are only {self.n_ordered} ordered slices")
 
     def positions(self, X: ArrayLike) -> FloatArray:
         r"""Return :math:`p_k(x)` of shape (n, n_ordered), float32 where the rows are."""

@@ -1,4 +1,4 @@
-"""Hypothesis search: how boosters fit base learners again and again to the same rows.
+"""Hypothesis search: repeated fits of a base learner to the same rows, for boosting.
 
 A learner with a fast search of its own is a `SearchingLearner`; any other classifier is cloned and
 fitted (`EstimatorSearch`).
@@ -106,13 +106,13 @@ class SearchingLearner(ABC):
 
 
 class EstimatorSearch(HypothesisSearch):
-    """Fits a new copy of any classifier that supports `sample_weight` for each hypothesis."""
+    """Search that fits a copy of any classifier with `sample_weight` for each hypothesis."""
 
     def __init__(self, estimator: Any, cases: Cases, rng: np.random.RandomState) -> None:
         if not has_fit_parameter(estimator, "sample_weight"):
             raise ValueError(
                 f"estimator = {estimator!r}: its fit does not support sample_weight, as boosting "
-                "needs; give a classifier that does, such as DecisionTreeClassifier(max_depth=1)"
+                "needs; use a classifier that does, such as DecisionTreeClassifier(max_depth=1)"
             )
         self._estimator, self.cases, self._rng = estimator, cases, rng
 
@@ -129,7 +129,7 @@ class EstimatorSearch(HypothesisSearch):
 
 
 class CodedSearch(EstimatorSearch):
-    """Fits copies of a classifier that has a method `codes`, without the checks of `fit`."""
+    """Search with a classifier that has a method `codes`, without the checks of `fit`."""
 
     def __init__(self, estimator: Any, cases: Cases, rng: np.random.RandomState) -> None:
         super().__init__(type(estimator)(**estimator.get_params(deep=False)), cases, rng)

@@ -193,7 +193,7 @@ class RCDPerceptron(SearchingLearner, ClassifierMixin, BaseEstimator):
 
 
 class PerceptronSearch(CodedSearch):
-    """Fits perceptrons to rows scaled once, without the checks of `fit`."""
+    """Search for perceptrons on rows scaled once, without the checks of `fit`."""
 
     def __init__(self, perceptron: RCDPerceptron, cases: Cases, rng: np.random.RandomState) -> None:
         super().__init__(perceptron, cases, rng)

@@ -166,7 +166,7 @@ class StumpVoters(Voters):
 
 
 class StumpSearch(HypothesisSearch):
-    """Finds the best of all middle stumps and constants, on columns sorted once."""
+    """Search for the best of all middle stumps and constants, on columns sorted once."""
 
     def __init__(self, cases: Cases) -> None:
         self.cases, self.columns = cases, SortedColumns.from_rows(cases.X)

@@ -1,4 +1,4 @@
-"""The charts of a report: figures, captions and the choices of the reader."""
+"""The charts of a report: figures, captions and selectors."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field

@@ -173,7 +173,7 @@ def reproduction_page(papers: Iterable[Paper], store: Store) -> str:
         version=version("kernsemble"),
         n_cells=len(records),
         processor=sum(record.processor for record in records),
-        marks_told=LEGEND,
+        legend=LEGEND,
         verdict_of=_verdict,
         duration=duration,
     )

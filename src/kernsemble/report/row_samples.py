@@ -27,11 +27,11 @@ class RowSample(NamedTuple):
         n = rows.shape[0]
         if targets.shape != (n,):
             raise ValueError(
-                f"{name} has {n} rows and its targets have shape {targets.shape}: give one target "
+                f"{name} has {n} rows and its targets have shape {targets.shape}: pass one target "
                 "per row"
             )
         if n == 0:
-            raise ValueError(f"{name} has no rows: give at least one")
+            raise ValueError(f"{name} has no rows: pass at least one")
         indices = np.arange(n)
         if n > max_rows:
             indices = np.sort(np.random.default_rng(0).choice(n, max_rows, replace=False))

@@ -95,7 +95,7 @@ class Summary:
         those of `write_report`.
         """
         if (X_test is None) != (y_test is None):
-            raise ValueError("X_test and y_test belong together: give both or neither")
+            raise ValueError("X_test and y_test belong together: pass both or neither")
         labels = machine_labels(model)
         shown = min(len(labels), MAX_MACHINES)
         background = RowSample.draw(X, y, n_described_rows(model.n_features_in_, shown))
@@ -137,7 +137,7 @@ def _sample_indices(rows: Sequence[int], scored: RowSample) -> IntArray:
     is_wrong = indices.ndim != 1 or len(indices) == 0 or indices.dtype.kind not in "iu"
     if is_wrong or indices.min() < 0 or indices.max() >= scored.n_rows or len(indices) > MAX_ROWS:
         raise ValueError(
-            f"rows = {rows!r}: give between 1 and {MAX_ROWS} row indices, each below "
+            f"rows = {rows!r}: pass between 1 and {MAX_ROWS} row indices, each below "
             f"{scored.n_rows}"
         )
     if scored.is_sampled:
@@ -145,6 +145,6 @@ def _sample_indices(rows: Sequence[int], scored: RowSample) -> IntArray:
         if len(absent) > 0:
             raise ValueError(
                 f"rows = {rows!r}: row {absent[0]} is not in the random sample of "
-                f"{len(scored.indices):,} scored rows: give fewer test rows that contain it"
+                f"{len(scored.indices):,} scored rows: pass fewer test rows that contain it"
             )
     return np.searchsorted(scored.indices, indices)

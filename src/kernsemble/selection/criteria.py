@@ -153,7 +153,7 @@ def check_criterion(criterion: Any) -> None:
     """Raise an error unless `criterion` is one of the names, or a function."""
     if not callable(criterion) and criterion not in NAMES:
         raise ValueError(
-            f"criterion = {criterion!r}: give one of {', '.join(map(repr, NAMES))}, or a function "
+            f"criterion = {criterion!r}: use one of {', '.join(map(repr, NAMES))}, or a function "
             "of the selected columns and y to be minimised"
         )
 
@@ -207,7 +207,7 @@ def read_survival(y: Any) -> tuple[FloatArray, FloatArray]:
         table = np.column_stack([table[name].astype(np.float64) for name in fields])
     if table.ndim != 2 or table.shape[1] != 2:
         raise ValueError(
-            f"y has shape {table.shape}: for criterion='cox-aic' give two columns, the survival "
+            f"y has shape {table.shape}: for criterion='cox-aic' pass two columns, the survival "
             "time and the event indicator, 1 for an event and 0 if censored"
         )
     time, event = table.astype(np.float64).T
@@ -215,11 +215,11 @@ def read_survival(y: Any) -> tuple[FloatArray, FloatArray]:
         raise ValueError("y contains survival times that are not finite: leave these rows out")
     if not np.isin(event, (0.0, 1.0)).all():
         raise ValueError(
-            f"y: the second column, the event indicator, contains {_first_other(event):g}; give 0 "
+            f"y: the second column, the event indicator, contains {_first_other(event):g}; pass 0 "
             "and 1 only"
         )
     if not event.any():
-        raise ValueError("y: all rows are censored; give at least one event")
+        raise ValueError("y: all rows are censored; pass at least one event")
     return time, event
 
 
@@ -231,7 +231,7 @@ def _read_two_classes(y: Any) -> FloatArray:
     classes, codes = read_classes(y)
     if len(classes) != 2:
         raise ValueError(
-            f"y has {len(classes)} classes, but criterion='logistic-aic' needs two: for more, give "
+            f"y has {len(classes)} classes, but criterion='logistic-aic' needs two: for more, use "
             "a function, for example one that cross-validates a classifier"
         )
     return codes.astype(np.float64)
@@ -242,7 +242,7 @@ def _read_counts(y: Any) -> FloatArray:
     if counts.min() < 0.0 or counts.max() == 0.0:
         raise ValueError(
             f"y is between {counts.min():g} and {counts.max():g}, but criterion='poisson-aic' "
-            "needs counts: give no negative and at least one positive number"
+            "needs counts: pass non-negative numbers, at least one of them positive"
         )
     return counts
 

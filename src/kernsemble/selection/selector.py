@@ -31,11 +31,11 @@ Select = Literal["gap"] | float | tuple[Literal["top"], int]
 
 
 class NoiseGapWarning(UserWarning):
-    """The largest gap between importances may be due to chance."""
+    """Warning that the largest gap between importances may be due to chance."""
 
 
 class ParallelEvolutionSelector(SelectorMixin, CallbackSupportMixin, BaseEstimator):  # type: ignore[misc,valid-type]
-    r"""Selects variables by parallel evolution: those that many short evolutionary searches share.
+    r"""Variable selection by parallel evolution: a vote of many short evolutionary searches.
 
     .. math:: r_j = \frac{1}{B} \sum_{b=1}^B [\,j \in S_b\,]
 
@@ -228,7 +228,7 @@ class ParallelEvolutionSelector(SelectorMixin, CallbackSupportMixin, BaseEstimat
             check_share("select", select)
         elif select != "gap":
             raise ValueError(
-                f"select = {select!r}: give 'gap', a minimum importance such as 0.5, or "
+                f"select = {select!r}: use 'gap', a minimum importance such as 0.5, or "
                 "('top', number of variables)"
             )
 

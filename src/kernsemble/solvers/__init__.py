@@ -1,4 +1,4 @@
-"""Solvers: arrays in, a solution with its evidence (duality gap, status) out.
+"""Solvers: functions of arrays that return a solution, its duality gap and its status.
 
 Support vector machines on a kernel matrix
     smo : the dual problem, by `pairs` and `newton` steps; `folds` : cross-validation over C;

@@ -36,15 +36,15 @@ class Ending(Enum):
     COLUMNS_USED_UP = "stopped early: raise max_columns, loosen tol or lower C"
     MEMORY_USED_UP = (
         "stopped early: more hypotheses on these rows and classes would need more than half of "
-        "the memory: give fewer rows, or lower C"
+        "the memory: use fewer rows, or lower C"
     )
     NO_NEW_COLUMN = (
         "the base learner finds only hypotheses that are present: this is the optimum over "
         "those found; use an exhaustive base learner to be sure, or loosen tol"
     )
     INSEPARABLE = (
-        "no vote of these hypotheses separates the classes, as C = inf requires: use a finite C "
-        "or a base learner with more hypotheses"
+        "no weighted vote of these hypotheses separates the classes: use a finite C or a base "
+        "learner with more hypotheses"
     )
     INTERRUPTED = "interrupted: the weights are optimal for the hypotheses found so far"
     FAILED = "the linear program could not be solved within rounding: lower C or raise nu"

@@ -75,7 +75,7 @@ class Fold:
 def uninterrupted(solution: Solved) -> Solved:
     """Return a solution of a fold; raise KeyboardInterrupt if it was interrupted."""
     if solution.status is Status.INTERRUPTED:
-        raise KeyboardInterrupt("interrupted during cross-validation: no result is kept, fit again")
+        raise KeyboardInterrupt("interrupted during cross-validation: no result is kept; fit again")
     return solution
 
 

@@ -12,7 +12,7 @@ Watch: TypeAlias = Callable[[int, float], None]
 
 
 class StoppedError(Exception):
-    """Raised in a run that is stopped because another run failed or was interrupted."""
+    """Error raised in a run when another run failed or was interrupted."""
 
 
 class StopSignal:

@@ -46,7 +46,7 @@ class DenseProducts:
 
     def __init__(self, K: FloatArray) -> None:
         if K.ndim != 2 or K.shape[0] != K.shape[1]:
-            raise ValueError(f"K has shape {K.shape}: give a square kernel matrix")
+            raise ValueError(f"K has shape {K.shape}: pass a square kernel matrix")
         self.K, self.n = np.ascontiguousarray(K), len(K)
         self.largest = float(np.diagonal(K).max())
 

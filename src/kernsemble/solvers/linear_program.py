@@ -146,7 +146,7 @@ class Master:
         key = np.asarray(column, dtype=np.int8).tobytes()
         if len(key) != len(self.rows):
             raise ValueError(
-                f"column has {len(key)} entries: give one for each of the {len(self.rows)} pairs"
+                f"column has {len(key)} entries: pass one for each of the {len(self.rows)} pairs"
             )
         if key in self._hypotheses:
             return False
@@ -391,8 +391,8 @@ def _new_model() -> tuple[Any, float]:
 
 def _check_limits(upper: FloatArray, is_hard: bool, form: Form) -> None:
     if not (upper >= 0.0).all():
-        raise ValueError(f"upper has {upper.min()}: give limits of 0 or above")
+        raise ValueError(f"upper has {upper.min()}: pass limits of 0 or above")
     if is_hard and bool(((upper > 0.0) & np.isfinite(upper)).any()):
-        raise ValueError("upper has finite and infinite limits: give only one kind")
+        raise ValueError("upper has finite and infinite limits: pass only one kind")
     if form is Form.MARGIN and upper.sum() < 1.0 - ROUNDING:
         raise ValueError(f"the limits sum to {upper.sum():.6g}, and U to 1: lower nu to 1 or below")

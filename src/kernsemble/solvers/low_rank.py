@@ -133,7 +133,7 @@ def pivoted_cholesky(
         check_count("rank", rank)
     diagonal = np.asarray(diagonal, dtype=np.float64)
     if not (np.isfinite(diagonal).all() and diagonal.min(initial=0.0) >= 0.0):
-        raise ValueError("diagonal contains negative or infinite values: give a definite kernel")
+        raise ValueError("diagonal contains negative or infinite values: use a definite kernel")
     most = len(diagonal) if rank is None else min(rank, len(diagonal))
     run = _Factorisation(compute_rows, diagonal, most, tol, np.dtype(dtype))
     if method == "greedy":
@@ -156,7 +156,7 @@ def factored(K: FloatArray, tol: float = 1e-10) -> LowRank:
 
     check_not_negative("tol", tol)
     if not np.isfinite(K).all():
-        raise ValueError("K contains NaN or infinite values: give a finite kernel matrix")
+        raise ValueError("K contains NaN or infinite values: pass a finite kernel matrix")
     diagonal = np.diagonal(K)
     largest = float(diagonal.max(initial=0.0))
     L, places, rank = np.zeros_like(K), np.arange(1, len(K) + 1), 0

@@ -49,7 +49,7 @@ class UpdateStatus(Enum):
         "the classes are not separable with this kernel, so the last machine is nearly zero: "
         "use the vote, or a kernel with more hypotheses"
     )
-    INDEFINITE = "a squared norm is negative: give a kernel that is positive semidefinite"
+    INDEFINITE = "a squared norm is negative: use a kernel that is positive semidefinite"
     STOPPED = "stopped early: raise max_iter, or tol"
     INTERRUPTED = "interrupted: the machines are those reached so far"
     STEPS_TAKEN = "all steps were taken"
@@ -374,7 +374,7 @@ class _UpdateRun:
 def _checked_signs(y: FloatArray, n: int) -> FloatArray:
     y = np.asarray(y, dtype=np.float64)
     if y.shape != (n,) or not (np.abs(y) == 1.0).all():
-        raise ValueError(f"y has shape {y.shape}: give the class, -1 or 1, of {n} rows")
+        raise ValueError(f"y has shape {y.shape}: pass the class, -1 or 1, of {n} rows")
     return y
 
 
@@ -386,8 +386,8 @@ def _checked_weights(start: FloatArray | None, n: int) -> FloatArray:
     if weight.shape != (n,) or not (np.isfinite(weight).all() and weight.min() >= 0.0):
         raise ValueError(
             f"start has shape {weight.shape} and the smallest value "
-            f"{weight.min(initial=np.inf):.3g}: give {n} finite weights of 0 or above"
+            f"{weight.min(initial=np.inf):.3g}: pass {n} finite weights of 0 or above"
         )
     if not weight.any():
-        raise ValueError("start has no positive weight: give at least one")
+        raise ValueError("start has no positive weight: pass at least one")
     return weight

@@ -16,8 +16,8 @@ class Status(Enum):
     STOPPED = "stopped early: raise max_iter, loosen tol, scale the features or lower C"
     INTERRUPTED = "interrupted: fit again with warm_start=True to continue from here"
     UNBOUNDED = (
-        "the classes are not separable with this kernel, or errors exceed epsilon, as C = inf "
-        "does not allow: use a finite C or a kernel with more hypotheses"
+        "the classes are not separable with this kernel, or some errors exceed epsilon: use "
+        "a finite C or a kernel with more hypotheses"
     )
 
 

@@ -90,7 +90,7 @@ def solve_dual(
     Notes
     -----
     A step of a pair costs O(n), a Newton step solves the linear system of the f free
-    coefficients in :math:`O(f^3)`. Newton steps are worth it where most coefficients are
+    coefficients in :math:`O(f^3)`. Newton steps pay off where most coefficients are
     free, at large C; there they replace tens of thousands of steps of pairs. With rows on
     demand, the at most two thousand rows that violate optimality most are solved for at a time.
     """

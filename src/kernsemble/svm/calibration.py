@@ -26,7 +26,7 @@ CurveKind: TypeAlias = Literal["sigmoid", "isotonic"]
 
 EPS = np.finfo(np.float64).eps
 LEAD = 1e-14  # relative lead of the predicted class, visible in a float and its logarithm
-MAX_STEPS = 100  # Newton steps; about ten suffice
+MAX_STEPS = 100  # maximum number of Newton steps; about ten suffice
 
 
 @dataclass(frozen=True, eq=False)

@@ -58,7 +58,7 @@ def _is_calibrated(machine: "InfiniteEnsembleClassifierCV") -> bool:
 
 
 class EnsembleClassifier(ClassifierMixin, MulticlassMixin, KernelMachine):
-    """The reading of classes and weights that both classifiers share."""
+    """Base class of both classifiers: validation of classes and weights."""
 
     _task = "classification"
     class_weight: Any
@@ -157,7 +157,7 @@ class InfiniteEnsembleClassifier(EnsembleClassifier):
     kernel_ : Kernel
         The kernel bound to the scaled training rows.
     C_ : float
-        The number that C stands for.
+        Value of C, also for "scale".
     scaling_ : FeatureScaling
         The scaling of the training rows.
     reduction_ : Reduction

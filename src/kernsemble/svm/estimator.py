@@ -1,4 +1,4 @@
-"""The base of the infinite ensembles: validate, ask a backend to solve, store."""
+"""Base classes of the infinite ensembles: validation, selection of a backend, attributes."""
 
 import warnings
 from abc import ABC, abstractmethod
@@ -217,7 +217,7 @@ class KernelMachine(CallbackSupportMixin, ReadsTables, ABC):  # type: ignore[mis
         )
 
     def _penalty(self, prepared: PreparedRows, unit: float = 1.0) -> float:
-        """Return the number that C stands for, with targets of that unit."""
+        """Return C as a number, in the given unit for "scale"."""
         requested: Any = self.C
         if isinstance(requested, str) and requested == "scale":
             return unit * prepared.inverse_mean_distance()
@@ -289,7 +289,7 @@ class SelectsSettings(KernelMachine):
         super()._check_settings()
         for name in ("kernel", "scaling"):
             if len(as_list(getattr(self, name))) == 0:
-                raise ArgumentError(name, getattr(self, name), "give at least one")
+                raise ArgumentError(name, getattr(self, name), "use at least one")
 
     def _choose_backend(self, rows: TrainingRows) -> Backend:
         """Return the backend; for kernels that race, the cheapest one that supports them all."""

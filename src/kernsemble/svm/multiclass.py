@@ -1,4 +1,4 @@
-r"""Several classes, predicted by machines that separate two sides each.
+r"""Multiclass classification by binary machines.
 
 A reduction defines which classes are on the two sides of each machine, and combines the values
 of the machines into decision values and probabilities of classes. Two classes need one machine,
@@ -23,12 +23,12 @@ from kernsemble._value_object import Value
 Multiclass: TypeAlias = Literal["one-vs-one", "one-vs-rest"]
 DecisionShape: TypeAlias = Literal["ovr", "ovo"]
 
-SMALLEST_SHARE = 1e-7  # probability of a class within a pair, so that none is impossible
-MAX_ENTRIES = 2_000_000  # of the linear systems that are solved together
+SMALLEST_SHARE = 1e-7  # smallest probability of a class in a pair, so that none is zero
+MAX_ENTRIES = 2_000_000  # maximum number of entries of linear systems solved together
 
 
 class Reduction(Value, ABC):
-    """A way to predict several classes by machines that separate two sides each."""
+    """Reduction of multiclass classification to binary machines."""
 
     n_classes: int
 
@@ -142,7 +142,7 @@ def check_shape(shape: DecisionShape, multiclass: Multiclass) -> None:
 
 
 class MulticlassMixin:
-    """A classifier whose machines, each of two sides, are combined by a reduction."""
+    """Mixin of classifiers that combine binary machines by a reduction."""
 
     classes_: Any
     reduction_: Reduction
@@ -189,7 +189,7 @@ def class_factors(class_weight: Any, y: Any, codes: IntArray, counts: FloatArray
     if class_weight != "balanced":
         factors = compute_sample_weight(class_weight, y)
         if not (np.isfinite(factors) & (factors >= 0.0)).all():
-            raise ValueError(f"class_weight = {class_weight!r}: give finite numbers, none negative")
+            raise ValueError(f"class_weight = {class_weight!r}: use finite numbers, none negative")
         return factors
     totals = np.bincount(codes, counts)
     n_present = np.count_nonzero(totals)

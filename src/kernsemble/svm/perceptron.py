@@ -1,4 +1,4 @@
-"""The perceptron in the space of a kernel."""
+"""The kernel perceptron."""
 
 from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple, Self, TypeAlias, get_args
@@ -30,7 +30,7 @@ from kernsemble.svm.multiclass import DecisionShape, Multiclass, MulticlassMixin
 Variant: TypeAlias = Literal["last", "averaged", "voted"]
 
 ACCEPTED = {"accept_sparse": "csr", "dtype": (np.float64, np.float32)}
-MAX_KERNEL_ENTRIES = 5_000_000  # of the matrix between new rows and mistakes, at a time
+MAX_KERNEL_ENTRIES = 5_000_000  # maximum number of kernel values computed at a time for new rows
 
 
 class KernelPerceptron(
@@ -39,7 +39,7 @@ class KernelPerceptron(
     MulticlassMixin,
     BaseEstimator,
 ):
-    r"""Rosenblatt's perceptron on any kernel: the last function, their average or their vote.
+    r"""Rosenblatt's perceptron with any kernel: the last, the averaged or the voted perceptron.
 
     Rows are visited one by one, in several epochs. Starting from :math:`f_0 = 0`, each row with
     :math:`y_i f(x_i) \le 0` is a mistake, and updates the function,

@@ -26,7 +26,7 @@ GRID = tuple(2.0**power for power in range(-11, 8, 2))  # values of C, in standa
 
 
 class EnsembleRegressor(RegressorMixin, KernelMachine):
-    """The reading of numbers, and the prediction, that both regressors share."""
+    """Base class of both regressors: validation of targets, and prediction."""
 
     _task = "regression"
 
@@ -81,7 +81,7 @@ class InfiniteEnsembleRegressor(EnsembleRegressor):
     Attributes
     ----------
     C_, epsilon_ : floats
-        The numbers that C and epsilon stand for.
+        Values of C and epsilon, also for "scale".
     solver_, loss_, machines_, tables_, sampling_error_, mixed_table_
         As for `InfiniteEnsembleClassifier`.
     kernel_, scaling_, support_, support_vectors_, dual_coef_, intercept_, objective_
@@ -174,7 +174,7 @@ class InfiniteEnsembleRegressor(EnsembleRegressor):
             self._fit_machines(prepared, [problem], settings, last, task)
 
     def _width(self, spread: float) -> float:
-        """Return the number that epsilon stands for, for targets of that spread."""
+        """Return epsilon as a number, for targets of the given spread."""
         if self.epsilon == "scale":
             return DEFAULT_EPSILON * spread
         check_not_negative("epsilon", self.epsilon)

@@ -227,7 +227,7 @@ class SVMPath(
             self._select(is_interrupted)
             if is_interrupted:
                 raise KeyboardInterrupt(
-                    "paths_ holds the part that was followed; smallest_C=Cs_[-1] continues it"
+                    "interrupted: paths_ contains the path so far; smallest_C=Cs_[-1] continues it"
                 )
         return self
 
@@ -242,7 +242,7 @@ class SVMPath(
         if not is_word and not (low or 0.0) <= float(requested) <= (high or np.inf):
             raise ValueError(
                 f"C = {requested!r} is not on the path from smallest_C = {low!r} to largest_C = "
-                f"{high!r}: move these, or give C='loo'"
+                f"{high!r}: change these, or use C='loo'"
             )
         if self.max_breakpoints is not None:
             check_count("max_breakpoints", self.max_breakpoints)
@@ -346,7 +346,7 @@ class SVMPath(
             self._go_to(float(self.C))
 
     def _go_to(self, C: float) -> None:
-        """Make the machines of another C the ones that predict."""
+        """Set the machines that predict to those of another C."""
         beta, bias = np.zeros((len(self.paths_), len(self._places))), np.zeros(len(self.paths_))
         for machine, (path, side) in enumerate(zip(self.paths_, self._sides, strict=True)):
             beta[machine, side], bias[machine] = path.at(C)

@@ -19,7 +19,7 @@ from kernsemble.experiments.paper_data import TrainTestData
 from kernsemble.svm import InfiniteEnsembleClassifierCV
 
 SHAPES: tuple[KernelShape, KernelShape] = ("spherical", "elliptical")
-MANY = 50_000  # number of rows from which on rivals get fewer rows or trees
+MANY = 50_000  # number of rows above which rivals get fewer rows or trees
 SVC_ROWS, FEW_TREES, TREES = 5_000, 50, 200
 HITS_AT = np.arange(0.0, 3.01, 0.25)  # lengths of the ranking, in numbers of rare rows
 

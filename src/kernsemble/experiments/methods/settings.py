@@ -17,7 +17,7 @@ PENALTIES = np.logspace(-1, 3, 5)
 WIDTHS = np.logspace(-5, 1, 7)
 FEATURES = (1, 2, 4, 7, 10, 20, 57)
 TREES = (10, 30, 100, 200)
-STABLE = 100  # number of trees from which on the paper calls a forest stable
+STABLE = 100  # number of trees above which the paper calls a forest stable
 
 
 def machines(

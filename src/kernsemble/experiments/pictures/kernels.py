@@ -160,7 +160,7 @@ def all_subsets(_: Sequence[Record]) -> Any:
             arrowprops={"arrowstyle": "->"},
         )
     panel.set(xlabel="size of the subset", ylabel="AIC", xticks=range(11))
-    panel.legend(title="true columns held")
+    panel.legend(title="true columns")
     return page
 
 
@@ -221,7 +221,7 @@ def hits(records: Sequence[Record]) -> Any:
                 panel.plot(curve.x, curve.mean, label=label)
         panel.set(
             title=data,
-            xlabel="rows looked at / rare rows",
+            xlabel="top-ranked rows / rare rows",
             ylabel="rare rows found, %",
             ylim=(0.0, 100.0),
         )

@@ -219,7 +219,7 @@ class C45Tree(SearchingLearner, ClassifierMixin, BaseEstimator):
             names = getattr(self, "feature_names_in_", default)
         if len(names) != self.n_features_in_:
             raise ValueError(
-                f"feature_names has {len(names)} names: give {self.n_features_in_}, one per feature"
+                f"feature_names has {len(names)} names: pass {self.n_features_in_}, one per feature"
             )
         return self.tree_.text(names, self.classes_)
 
@@ -235,7 +235,7 @@ class C45Tree(SearchingLearner, ClassifierMixin, BaseEstimator):
 
 
 class TreeSearch(CodedSearch):
-    """Grows trees on rows sorted once, without the checks of `fit`."""
+    """Search for trees on rows sorted once, without the checks of `fit`."""
 
     def __init__(self, tree: C45Tree, cases: Cases, rng: np.random.RandomState) -> None:
         super().__init__(tree, cases, rng)

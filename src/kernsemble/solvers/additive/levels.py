@@ -73,5 +73,7 @@ def code_type(levels: Sequence[Levels]) -> type[np.uint8 | np.uint16]:
     """Return the smallest integer type for the codes of all columns."""
     most = max(each.n_levels for each in levels)
     if most > MAX_LEVELS + 1:
-        raise ValueError(f"a column has {most - 1:,} categories: give at most {MAX_LEVELS:,}")
+        raise ValueError(
+            f"a column has {most - 1:,} categories: merge some, to at most {MAX_LEVELS:,}"
+        )
     return np.uint8 if most <= 256 else np.uint16

@@ -20,7 +20,7 @@ from kernsemble._typing import BoolArray, FloatArray, IntArray
 from kernsemble.solvers.additive.levels import MAX_LEVELS, Levels, code_type
 from kernsemble.solvers.additive.look_up import ROWS_PER_TASK, Encoder
 
-QUANTILE_ROWS = 50_000  # about 200 for each of 256 levels
+QUANTILE_ROWS = 50_000  # number of rows that quantiles are computed from: about 200 per level
 HEAVY = 4.0  # weight of a value with a level of its own, over the mean weight of a level
 
 
@@ -74,7 +74,7 @@ def quantise(
     """
     check_count("max_levels", max_levels, 2)
     if max_levels > MAX_LEVELS:
-        raise ValueError(f"max_levels = {max_levels}: give at most {MAX_LEVELS:,}")
+        raise ValueError(f"max_levels = {max_levels}: use at most {MAX_LEVELS:,}")
     n, D = X.shape
     weight = np.ones(n) if weight is None else np.asarray(weight, dtype=np.float64)
     is_category = np.zeros(D, dtype=bool) if is_category is None else is_category
@@ -106,7 +106,7 @@ def _first_guess(
 ) -> list[Levels]:
     present = np.flatnonzero(weight > 0.0)
     if len(present) == 0:
-        raise ValueError("weight is zero everywhere: give at least one row a positive weight")
+        raise ValueError("weight is zero everywhere: pass at least one positive weight")
     if len(present) > max_quantile_rows:
         rng = np.random.default_rng(0)
         present = np.sort(rng.choice(present, max_quantile_rows, replace=False))

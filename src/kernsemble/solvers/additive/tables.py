@@ -82,9 +82,11 @@ class Tables:
         sizes = [len(m) + 1 + len(v) for m, v in zip(measures, weights, strict=True)]
         for d, (size, m, v) in enumerate(zip(sizes, measures, weights, strict=True)):
             if min(m.min(initial=0.0), v.min(initial=0.0)) < 0.0:
-                raise ValueError(f"table {d} has a negative measure: give 0 or more")
+                raise ValueError(f"table {d} has a negative measure: pass 0 or more")
             if codes.shape[1] > 0 and codes[d].max() >= size:
-                raise ValueError(f"table {d} has {size} levels, but the code {codes[d].max()}")
+                raise ValueError(
+                    f"table {d} has {size} levels, but the code {codes[d].max()}: pass smaller ones"
+                )
         scales = [
             np.concatenate([_edges(np.sqrt(2.0 * m), r), np.sqrt(v)])
             for m, v, r in zip(measures, weights, roots, strict=True)

@@ -104,7 +104,7 @@ def solve_regularization_path(
     y = np.asarray(y, dtype=np.float64)
     weight = np.ones(len(y)) if weight is None else np.asarray(weight, dtype=np.float64)
     if not (np.any(weight[y > 0.0] > 0.0) and np.any(weight[y < 0.0] > 0.0)):
-        raise ValueError("y: give rows of positive weight of both classes, -1 and 1")
+        raise ValueError("y: pass rows of positive weight of both classes, -1 and 1")
     run = _PathRun(WholeMatrix(K), y, weight, max_breakpoints, on_breakpoint, tuning)
     try:
         run.follow(smallest_C, largest_C)
@@ -121,7 +121,9 @@ def check_ends(smallest_C: float | None, largest_C: float | None) -> None:
         if C is not None:
             check_positive(name, C)
     if smallest_C is not None and largest_C is not None and not smallest_C < largest_C:
-        raise ValueError(f"largest_C = {largest_C!r}: give more than smallest_C = {smallest_C!r}")
+        raise ValueError(
+            f"largest_C = {largest_C!r}: use a value above smallest_C = {smallest_C!r}"
+        )
 
 
 class _PathRun:

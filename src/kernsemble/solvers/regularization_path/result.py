@@ -91,7 +91,7 @@ class RegularizationPath(Value):
         C may be any value between the `ends`; C = inf is possible if the classes are separated.
         """
         if not C > 0.0:
-            raise ValueError(f"C = {C!r}: give a positive number")
+            raise ValueError(f"C = {C!r}: use a positive number")
         C = self._snapped(C)
         if self.Cs[0] > C:
             return self._before(C)
@@ -252,12 +252,12 @@ class RegularizationPath(Value):
     def _bias_before(self, C: float) -> float:
         """Return the difference of b_0 at a smaller C from that of the first breakpoint."""
         if self._first_slope is None:
-            raise ValueError(f"C = {C!r}: the path starts at {self.Cs[0]:.6g}, lower smallest_C")
+            raise ValueError(f"C = {C!r}: the path starts at {self.Cs[0]:.6g}; lower smallest_C")
         return float(self._first_slope * (1.0 / C - 1.0 / self.Cs[0]))
 
     def _checked_limit(self, C: float) -> tuple[FloatArray, float]:
         if self._limit is None:
-            raise ValueError(f"C = {C!r}: the path ends at {self.Cs[-1]:.6g}, raise largest_C")
+            raise ValueError(f"C = {C!r}: the path ends at {self.Cs[-1]:.6g}; raise largest_C")
         if np.isinf(C) and self._limit[0].any():
-            raise ValueError("C = inf: the classes are not separable, give a finite C")
+            raise ValueError("C = inf: the classes are not separable; use a finite C")
         return self._limit

@@ -82,7 +82,7 @@ class SolverSettings:
 
 @dataclass(frozen=True, eq=False)
 class Workload:
-    """The properties of a fit that decide which backend suits it."""
+    """The properties of a fit that the costs of backends depend on."""
 
     rows: TrainingRows
     kernels: Sequence[Kernel]
@@ -174,7 +174,7 @@ class Workspace(ABC):
 
 
 class Backend(ABC):
-    """A way to solve the problems of an estimator.
+    """Base class of the solvers of an estimator's problems.
 
     Attributes
     ----------

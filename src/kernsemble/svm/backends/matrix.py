@@ -41,7 +41,7 @@ from kernsemble.svm.backends.base import (
 from kernsemble.svm.backends.memory_budget import Budget
 from kernsemble.svm.problem import Problem
 
-MAX_KERNEL_ENTRIES = 20_000_000  # of the matrix between new rows and support vectors, at a time
+MAX_KERNEL_ENTRIES = 20_000_000  # maximum number of kernel values computed at a time for new rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,7 +218,7 @@ class MatrixWorkspace(Workspace):
 
 @dataclass(frozen=True)
 class MatrixBackend(Backend):
-    """Solve on the kernel matrix between all rows; exact for every kernel."""
+    """Backend on the kernel matrix between all rows; exact for every kernel."""
 
     name = "exact"
     supports_any_kernel = True

@@ -11,8 +11,8 @@ from kernsemble.exceptions import GramTooLargeError, RowsOnDemandWarning
 from kernsemble.kernels import Kernel
 from kernsemble.solvers.kernel_matrix import Matrix, RowsOnDemand
 
-MIN_CACHED_ROWS = 100  # of a matrix computed on demand; with fewer, a fit would hardly end
-MEMORY_SHARE = 0.5  # of the machine's memory, by default
+MIN_CACHED_ROWS = 100  # minimum number of cached rows of a matrix on demand; fewer are too slow
+MEMORY_SHARE = 0.5  # default share of the computer's memory for kernel matrices
 
 
 @dataclass(frozen=True)
@@ -51,8 +51,8 @@ class Budget:
         minimum = min(MIN_CACHED_ROWS, n)
         if n_cached < minimum:
             raise GramTooLargeError(
-                f"{size}, and {allowed}, which is {n_cached} rows of it: allow at least "
-                f"{minimum * _row_bytes(X) / 2**20:,.3g}, or fit fewer rows"
+                f"{size}, and {allowed}, which is {n_cached} of its rows: raise cache_size to "
+                f"{minimum * _row_bytes(X) / 2**20:,.3g} or more, or fit fewer rows"
             )
         warnings.warn(
             f"{size}, and {allowed}: its rows are computed on demand, {n_cached} are cached; "

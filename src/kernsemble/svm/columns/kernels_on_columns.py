@@ -1,7 +1,7 @@
 """Kernels on the columns of a table, selected by name or by position.
 
-A kernel without column names applies to all numbers, and `Category` to the categories beside
-them. A kernel whose every part names its columns applies to these only.
+A kernel without column names applies to all columns of numbers, and `Category` to the others.
+A kernel whose every part names its columns applies to these only.
 """
 
 from collections.abc import Sequence
@@ -45,7 +45,7 @@ class Columns:
             raise ValueError(
                 f"kernel = {requested}: X has categories, and only some parts of the kernel name "
                 "their columns: add .on(columns) to every part, or to none to apply it to all "
-                "numbers, beside Category() on the rest"
+                "numbers, with Category() on the rest"
             )
         self._check_categories(kernel)
         return kernel
@@ -69,6 +69,6 @@ class Columns:
             if not isinstance(leaf.kernel, Category) and len(columns):
                 name = column_name(columns, self.names)
                 raise ValueError(
-                    f"kernel = {leaf.kernel} compares numbers, and column {name} of X holds "
+                    f"kernel = {leaf.kernel} compares numbers, and column {name} of X has "
                     f"categories: use Category().on({name}) there"
                 )

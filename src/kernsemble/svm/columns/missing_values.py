@@ -1,4 +1,4 @@
-"""How missing values are treated.
+"""Handling of missing values.
 
 - A missing number counts as the median of its column, and its column gets one more hypothesis,
   "the value is missing". Only stumps and categories have this hypothesis, and only the additive

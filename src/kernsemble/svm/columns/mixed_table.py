@@ -1,4 +1,4 @@
-"""Tables of numbers and categories, encoded without any work of the user.
+"""Automatic encoding of tables of numbers and categories.
 
 Numbers and booleans stay numbers, NaN if missing. A column of text, or of a categorical type,
 becomes the integer codes of its categories; a missing entry is a category of its own, and a
@@ -45,7 +45,7 @@ class MixedTable(Value):
 
     @property
     def is_category(self) -> BoolArray:
-        """Which columns hold categories."""
+        """Mask of the columns of categories."""
         return np.array([known is not None for known in self.categories])
 
     def transform(self, X: Any) -> FloatArray:
@@ -72,8 +72,8 @@ def _is_category(X: Any, d: int) -> bool:
         is_temporal, is_number = kind in "mM", kind in "iufb"
     if is_temporal:
         raise ValueError(
-            f"column {column.name!r} of X holds dates or durations: convert them into numbers, for "
-            "example of days"
+            f"column {column.name!r} of X contains dates or durations: convert them to numbers, "
+            "such as days"
         )
     return not is_number
 

@@ -1,4 +1,4 @@
-r"""The race of ``kernel="auto"``: kernels and scalings that do badly on few rows drop out.
+r"""The race of ``kernel="auto"``: a successive halving of kernels and scalings.
 
 The rounds of a race have :math:`\dots, n/8, n/4, n/2` rows, or all of them if these are few, each
 sample within the next, and few folds. After every round the better candidates stay, and each
@@ -23,14 +23,14 @@ from kernsemble.svm.model_selection.cross_validation import CrossValidation, Tri
 from kernsemble.svm.model_selection.grid import PenaltyGrid
 from kernsemble.svm.problem import Problem
 
-MAX_ROWS = 10_000  # beyond, kernels that need a matrix do not race by default
+MAX_ROWS = 10_000  # number of rows above which kernels that need a matrix do not race by default
 WIDTHS = (0.5, 1.0, 2.0, 4.0)  # gamma, in units of 1 over the mean distance
-MULTIPLES = tuple(2.0**power for power in range(-2, 7))  # of C = "scale"
-STRIDE = 3  # the first round tries every third C, the others those around the best
-REACH = 2  # values of C on either side of the best that remain after the last round
-MIN_ROWS = 250  # rows of the first round
+MULTIPLES = tuple(2.0**power for power in range(-2, 7))  # values of C, in units of C="scale"
+STRIDE = 3  # step along the grid of C in the first round; later rounds stay near the best
+REACH = 2  # number of values of C on each side of the best that remain after the race
+MIN_ROWS = 250  # number of rows in the first round
 N_FOLDS = 3
-N_LAST = 3  # candidates in the last round
+N_LAST = 3  # number of candidates in the last round
 LOOSENESS = 10.0  # factor of the tolerance during the race
 
 

@@ -57,7 +57,7 @@ from kernsemble.svm.backends.tables.slices import Slicing
 from kernsemble.svm.columns.missing_values import has_missing
 from kernsemble.svm.problem import Problem
 
-FEW = 0.5  # share of the rows of a problem below which a copy of their codes pays
+FEW = 0.5  # share of rows below which the codes of a problem are copied
 
 
 @dataclass(frozen=True, eq=False)
@@ -299,7 +299,7 @@ class TablesWorkspace(Workspace):
 
 @dataclass(frozen=True)
 class TablesBackend(Backend):
-    """Solve on tables; for kernels that are sums over columns, directions or grids.
+    """Backend on tables, for kernels that are sums over columns, directions or grids.
 
     Attributes
     ----------
@@ -371,6 +371,6 @@ def _split_terms(kernel: Kernel) -> tuple[list[Kernel], list[Kernel]]:
 
 def _no_tables(error: NoSlicesError) -> NoSlicesError:
     return NoSlicesError(
-        "solver = 'additive' supports sums over columns, directions and grids, those of "
-        f"Laplacian() and DecisionTree(), and {error}; or use solver='exact'"
+        "solver = 'additive' supports Laplacian(), DecisionTree() and sums of one-dimensional "
+        f"kernels, but {error}; or use solver='exact'"
     )

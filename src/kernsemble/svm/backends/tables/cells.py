@@ -19,8 +19,8 @@ from kernsemble.preprocessing import FeatureScaling
 from kernsemble.svm.backends.memory_budget import Budget
 from kernsemble.svm.backends.tables.blocks import Block, FittedBlock
 
-MAX_CELLS = 4_000_000  # cells of new rows computed at a time
-BYTES_PER_CELL = 8  # as it is computed, and as solvers read it
+MAX_CELLS = 4_000_000  # maximum number of cells of new rows computed at a time
+BYTES_PER_CELL = 8  # bytes of both copies of a cell: as computed, and as read by solvers
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,10 +30,12 @@ from kernsemble.solvers.additive.quantise import quantise
 from kernsemble.svm.backends.memory_budget import Budget
 from kernsemble.svm.backends.tables.blocks import Block, FittedBlock
 
-MAX_VIEW_ENTRIES = 4_000_000  # entries of the views of new rows computed at a time
-MAX_PROJECTIONS = 64  # directions projected on at a time
-WEIGHT_OF_MISSING = 2.0  # of the hypothesis "is missing": it is at the distance 1 of the median
-BYTES_PER_CODE = 2  # stored by columns, and by rows
+MAX_VIEW_ENTRIES = 4_000_000  # maximum number of entries of new rows computed at a time
+MAX_PROJECTIONS = 64  # maximum number of directions projected on at a time
+WEIGHT_OF_MISSING = (
+    2.0  # weight of the hypothesis "is missing", which is at distance 1 from the median
+)
+BYTES_PER_CODE = 2  # bytes of both copies of a code: by columns and by rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +68,7 @@ class Views(Value):
 
     @property
     def is_stepped(self) -> BoolArray:
-        """Which slices have finitely many thresholds, so that tables jump between levels."""
+        """Mask of the slices with finitely many thresholds, so that tables jump between levels."""
         steps = [isinstance(part.simple, MiddleStump) for part in self.parts]
         return np.repeat(np.array(steps, dtype=bool), [part.n_slices for part in self.parts])
 
@@ -119,7 +121,7 @@ class Views(Value):
         return measures, weights
 
     def _positions(self, part: OrderedPart, levels: Sequence[Levels]) -> list[FloatArray]:
-        """Return where the levels of a part lie on the lines of its slices."""
+        """Return the positions of the levels of a part in its slices."""
         values = [each.values for each in levels]
         if isinstance(part, Coordinates):
             values = _scaled(self.scaling, part.columns, values, len(self.is_category))
