@@ -278,10 +278,17 @@ def test_an_invalid_header_is_damage(header, tmp_path):
         load(path)
 
 
+def test_earlier_formats_are_refused(tmp_path):
+    header = {"format": persistence.FORMAT - 1, "versions": {"kernsemble": "0.0.1"}}
+    path = with_header(tmp_path / "model.skops", header)
+    with pytest.raises(ModelFileError, match=r"format 1, .* kernsemble 0\.0\.1.* fit the model"):
+        load(path)
+
+
 def test_later_formats_are_refused(tmp_path):
     header = {"format": persistence.FORMAT + 1, "versions": {"kernsemble": "9.9.9"}}
     path = with_header(tmp_path / "model.skops", header)
-    with pytest.raises(ModelFileError, match=r"format 2, .* up to 1\. .* kernsemble 9\.9\.9"):
+    with pytest.raises(ModelFileError, match=r"format 3, .* up to 2\. .* kernsemble 9\.9\.9"):
         load(path)
 
 
@@ -338,7 +345,7 @@ def test_the_versions_are_recorded(tmp_path):
     path = save(STUMP, tmp_path / "kernel.skops")
     with zipfile.ZipFile(path) as members:
         header = json.loads(members.read(HEADER))
-    assert header["format"] == 1
+    assert header["format"] == persistence.FORMAT
     assert header["versions"]["numpy"] == np.__version__
     assert set(header["versions"]) == {"kernsemble", "scikit-learn", "numpy", "skops"}
 
