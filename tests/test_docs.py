@@ -94,6 +94,15 @@ def test_links_lead_to_files_that_exist(page):
     assert [target for target in targets if not (page.parent / target).exists()] == []
 
 
+def test_every_module_is_in_the_architecture():
+    page = read("ARCHITECTURE.md")
+    modules = {path.name for path in (ROOT / "src").rglob("*.py")} - {"__init__.py"}
+    assert sorted(name for name in modules if not re.search(rf"\b{name}\b", page)) == []
+    listed = set(re.findall(r"\b\w+\.py\b", page.split("```")[1]))
+    outside = {"hatch_build.py", "__init__.py"}
+    assert sorted(listed - modules - outside) == []
+
+
 def absent_lines(quotation, root=ROOT):
     """Return the lines of a quotation that its file does not contain, in their order."""
     name, *quoted = quotation.strip("\n").splitlines()

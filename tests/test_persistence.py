@@ -281,7 +281,7 @@ def test_an_invalid_header_is_damage(header, tmp_path):
 def test_earlier_formats_are_refused(tmp_path):
     header = {"format": persistence.FORMAT - 1, "versions": {"kernsemble": "0.0.1"}}
     path = with_header(tmp_path / "model.skops", header)
-    with pytest.raises(ModelFileError, match=r"format 1, .* kernsemble 0\.0\.1.* fit the model"):
+    with pytest.raises(ModelFileError, match=r"format 1, .*kernsemble 0\.0\.1.* fit the model"):
         load(path)
 
 
