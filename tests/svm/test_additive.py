@@ -131,7 +131,7 @@ def test_auto_takes_the_cheapest_backend():
     assert taken(Stump(), sparse.csr_array(X), **few) == "exact"
     assert taken(Laplacian(), **few) == "exact"
     assert taken(Perceptron(), **few) == "exact"
-    assert taken(Perceptron(), rows_worth_sampling=100) == "additive"
+    assert taken(Perceptron(), rows_worth_sampling=100, **few) == "additive"
 
 
 def test_a_previous_fit_leaves_no_attributes():

@@ -8,6 +8,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
 
+from kernsemble._memory import Budget
 from kernsemble.datasets import make_threenorm
 from kernsemble.kernels import Laplacian, Perceptron, Stump
 from kernsemble.solvers.losses import LOSSES, Smooth
@@ -16,10 +17,9 @@ from kernsemble.svm import (
     InfiniteEnsembleClassifierCV,
     InfiniteEnsembleRegressor,
 )
-from kernsemble.svm.backends import BACKENDS
+from kernsemble.svm.backends import BACKENDS, matrix as matrix_backend
 from kernsemble.svm.backends.base import Candidate, SolverSettings, TrainingRows, Workload
 from kernsemble.svm.backends.matrix import MatrixBackend
-from kernsemble.svm.backends.memory_budget import Budget
 from kernsemble.svm.backends.tables import TablesBackend
 
 X, y = make_threenorm(80, random_state=0)
@@ -96,7 +96,7 @@ def test_the_cost_of_a_backend_does_not_grow_with_the_cube_of_the_columns():
     """One direction among 20,000 columns is drawn without a square matrix."""
     rows = TrainingRows(np.zeros((2, 20_000)), np.ones(2), np.zeros(20_000, dtype=bool))
     tracemalloc.start()
-    TablesBackend().cost(Workload(rows, [Perceptron()], LOSSES["hinge"]))
+    TablesBackend(rows_worth_tables=0).cost(Workload(rows, [Perceptron()], LOSSES["hinge"]))
     assert tracemalloc.get_traced_memory()[1] < 20 * 20_000 * 8
     tracemalloc.stop()
 
@@ -130,7 +130,7 @@ def test_a_fit_that_fails_before_it_solves_keeps_the_last_model(fails, monkeypat
         with pytest.raises(ValueError, match="C = -1"):
             machine.set_params(C=-1.0).fit(X, y)
     else:
-        monkeypatch.setattr(Budget, "matrix", lambda *_: interrupt())
+        monkeypatch.setattr(matrix_backend, "matrix_within", lambda *_: interrupt())
         with pytest.raises(KeyboardInterrupt):
             machine.fit(X[:40], y[:40])
     assert_allclose(machine.decision_function(X), expected)

@@ -10,6 +10,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris
 
 import kernsemble
+from kernsemble._memory import Budget
 from kernsemble.datasets import make_threenorm
 from kernsemble.exceptions import GramTooLargeError
 from kernsemble.kernels import Category, Constant, DecisionTree, Laplacian, Perceptron, Stump
@@ -26,7 +27,6 @@ from kernsemble.svm import (
 from kernsemble.svm.backends import cheapest_backend
 from kernsemble.svm.backends.base import Candidate, SolverSettings, TrainingRows, Workload
 from kernsemble.svm.backends.matrix import MatrixBackend
-from kernsemble.svm.backends.memory_budget import Budget
 from kernsemble.svm.backends.tables import TablesBackend
 from kernsemble.svm.backends.tables.cells import CellTables
 
@@ -200,9 +200,10 @@ def test_auto_samples_grids_only_for_many_rows():
         return cheapest_backend(workload, [MatrixBackend(), TablesBackend(**limits)]).name
 
     kernels = [Laplacian(), DecisionTree(0.05), Laplacian() + Stump(), Laplacian() + Perceptron()]
+    few = {"rows_worth_tables": 50, "rows_worth_sampling": 50}
     assert [taken(kernel, rows_worth_tables=50) for kernel in kernels] == ["exact"] * 4
-    assert [taken(kernel, rows_worth_sampling=50) for kernel in kernels] == ["additive"] * 4
-    assert taken(Laplacian() * Stump(), rows_worth_sampling=50) == "exact"
+    assert [taken(kernel, **few) for kernel in kernels] == ["additive"] * 4
+    assert taken(Laplacian() * Stump(), **few) == "exact"
 
 
 def test_the_number_of_grids_is_checked():

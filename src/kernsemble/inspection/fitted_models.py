@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.base import is_regressor
 from sklearn.utils.validation import check_is_fitted
 
+from kernsemble._memory import Budget
 from kernsemble._typing import FloatArray, Rows
 from kernsemble.boosting.voting_ensemble import VotingEnsemble, decisions
 from kernsemble.inspection.decomposition import Decomposition
@@ -19,7 +20,6 @@ from kernsemble.inspection.table_decomposition import decompose_tables
 from kernsemble.inspection.vote_decomposition import decompose_votes
 from kernsemble.kernels import Kernel
 from kernsemble.svm import MultiplicativeSVC, SVMPath
-from kernsemble.svm.backends.memory_budget import Budget
 from kernsemble.svm.estimator import KernelMachine
 from kernsemble.svm.multiclass import OneVersusOne
 

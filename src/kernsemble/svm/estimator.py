@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kernsemble._arguments import check_choice, check_count, check_penalty, check_positive
 from kernsemble._folds import Split, as_grid
+from kernsemble._memory import Budget
 from kernsemble._progress import CallbackSupportMixin, Task
 from kernsemble._typing import FloatArray, IntArray, Rows
 from kernsemble._validation import as_table
@@ -35,7 +36,6 @@ from kernsemble.svm.backends.base import (
     TrainingRows,
     Workload,
 )
-from kernsemble.svm.backends.memory_budget import Budget
 from kernsemble.svm.columns import Columns, MixedTable, has_missing, is_mixed, supports_missing
 from kernsemble.svm.model_selection.cross_validation import CrossValidation, warn_unless_converged
 from kernsemble.svm.model_selection.grid import PenaltyGrid, Selection, Variant, search_grid

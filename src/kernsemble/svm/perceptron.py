@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kernsemble._arguments import check_choice, check_count
+from kernsemble._memory import Budget
 from kernsemble._progress import CallbackSupportMixin, Task, with_callbacks
 from kernsemble._threads import blocks
 from kernsemble._typing import FloatArray, IntArray, Rows
@@ -23,7 +24,7 @@ from kernsemble.solvers.perceptron import (
     mistakes_on_features,
     mistakes_on_matrix,
 )
-from kernsemble.svm.backends.memory_budget import Budget
+from kernsemble.svm.backends.matrix import matrix_within
 from kernsemble.svm.columns import Columns
 from kernsemble.svm.multiclass import DecisionShape, Multiclass, MulticlassMixin, check_shape
 
@@ -199,7 +200,7 @@ class KernelPerceptron(
         features = _features(self.kernel_, X)
         if features is not None:
             return _Features(features)
-        return Budget.from_megabytes(self.cache_size).matrix(self.kernel_, X)
+        return matrix_within(Budget.from_megabytes(self.cache_size), self.kernel_, X)
 
     def _order(self, n: int) -> IntArray:
         """Return the rows in the order of their visits, one epoch after another."""

@@ -11,6 +11,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
 from kernsemble._arguments import check_count, check_penalty
+from kernsemble._memory import Budget
 from kernsemble._progress import CallbackSupportMixin, Task, with_callbacks
 from kernsemble._typing import FloatArray, IntArray, Rows
 from kernsemble._validation import read_weights
@@ -25,7 +26,6 @@ from kernsemble.solvers.regularization_path import (
 )
 from kernsemble.svm.backends.base import Candidate, TrainingRows, solve_each
 from kernsemble.svm.backends.matrix import MatrixWorkspace, expansion_values
-from kernsemble.svm.backends.memory_budget import Budget
 from kernsemble.svm.estimator import ReadsTables
 from kernsemble.svm.multiclass import (
     DecisionShape,

@@ -19,8 +19,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 
+import numpy as np
 from sklearn.utils import check_random_state
 
+from kernsemble._arguments import check_choice
+from kernsemble._memory import Budget
 from kernsemble._progress import Task
 from kernsemble._threads import run
 from kernsemble._typing import BoolArray, FloatArray, IntArray, Rows
@@ -29,8 +32,7 @@ from kernsemble.kernels import Kernel
 from kernsemble.preprocessing import FeatureScaling, ScalingKind
 from kernsemble.solvers import Fold, Status
 from kernsemble.solvers.interrupts import StopSignal, Watch
-from kernsemble.solvers.losses import Loss
-from kernsemble.svm.backends.memory_budget import Budget
+from kernsemble.solvers.losses import LOSSES, Loss
 from kernsemble.svm.problem import Problem
 
 Result = TypeVar("Result")
@@ -210,6 +212,44 @@ class Backend(ABC):
     @abstractmethod
     def open(self, rows: TrainingRows, settings: SolverSettings) -> Workspace:
         """Return a workspace for training rows."""
+
+
+BACKENDS: dict[str, Backend] = {}  # by name, filled by `kernsemble.svm.backends`
+
+
+def solver_names() -> tuple[str, ...]:
+    """Return the values that estimators accept as `solver`."""
+    return ("auto", *BACKENDS)
+
+
+def check_solver(solver: str, loss: type[Loss]) -> None:
+    """Check the name of a solver, and that it can minimise a loss."""
+    check_choice("solver", solver, solver_names())
+    if solver != "auto" and not BACKENDS[solver].supports(loss):
+        supported = [
+            name
+            for name, each in LOSSES.items()
+            if each.task == loss.task and BACKENDS[solver].supports(each)
+        ]
+        others = [each.name for each in BACKENDS.values() if each.supports(loss)]
+        raise ValueError(
+            f"solver = {solver!r} does not support loss = {loss.name!r}: use "
+            f"loss={supported[0]!r}, or solver={others[0]!r}"
+        )
+
+
+def cheapest_backend(workload: Workload, backends: Sequence[Backend] | None = None) -> Backend:
+    """Return the backend with the lowest estimated cost among those that support the workload."""
+    able = [
+        backend
+        for backend in (BACKENDS.values() if backends is None else backends)
+        if backend.supports(workload.loss)
+        and (backend.supports_missing or not workload.has_missing)
+    ]
+    if not able:
+        missing = " with missing values" if workload.has_missing else ""
+        raise ValueError(f"loss = {workload.loss.name!r}: no solver supports it{missing}")
+    return able[int(np.argmin([backend.cost(workload) for backend in able]))]
 
 
 class _HasStatus(Protocol):

@@ -4,6 +4,7 @@ The matrix takes :math:`O(n^2)` memory and :math:`O(n^2 D)` time; any kernel has
 not fit into the memory budget, its rows are computed on demand.
 """
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -11,9 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from kernsemble._memory import Budget
 from kernsemble._progress import Task
 from kernsemble._threads import blocks
 from kernsemble._typing import FloatArray, IntArray, Rows
+from kernsemble.exceptions import GramTooLargeError, RowsOnDemandWarning
 from kernsemble.kernels import Boosted, Kernel
 from kernsemble.kernels.columns import leaves
 from kernsemble.kernels.radial import Radial
@@ -38,9 +41,9 @@ from kernsemble.svm.backends.base import (
     longest_run,
     solve_each,
 )
-from kernsemble.svm.backends.memory_budget import Budget
 from kernsemble.svm.problem import Problem
 
+MIN_CACHED_ROWS = 100  # of a matrix computed on demand; with fewer, a fit would hardly end
 MAX_KERNEL_ENTRIES = 20_000_000  # maximum number of kernel values computed at a time for new rows
 
 
@@ -212,7 +215,7 @@ class MatrixWorkspace(Workspace):
                 K = kernel.from_distances(distances, K)
                 yield place, PreparedMatrix(scaling, kernel, self.rows, K)
             else:
-                matrix = self.budget.matrix(kernel, scaled)
+                matrix = matrix_within(self.budget, kernel, scaled)
                 yield place, PreparedMatrix(scaling, kernel, self.rows, matrix)
 
 
@@ -231,6 +234,29 @@ class MatrixBackend(Backend):
 
     def open(self, rows: TrainingRows, settings: SolverSettings) -> MatrixWorkspace:
         return MatrixWorkspace(rows, settings.budget)
+
+
+def matrix_within(budget: Budget, kernel: Kernel, X: Rows) -> FloatArray | Matrix:
+    """Return the matrix between all rows: whole, or with rows on demand if it does not fit."""
+    if budget.holds(X):
+        return kernel(X)
+    row_bytes, n = budget.row_bytes(X), X.shape[0]
+    n_cached = int(budget.n_bytes // row_bytes)
+    size = f"the {n} x {n} kernel matrix takes {n * row_bytes / 2**20:,.3g} MB"
+    allowed = f"cache_size allows {budget.n_bytes / 2**20:,.3g}"
+    minimum = min(MIN_CACHED_ROWS, n)
+    if n_cached < minimum:
+        raise GramTooLargeError(
+            f"{size}, and {allowed}, which is {n_cached} of its rows: raise cache_size to "
+            f"{minimum * row_bytes / 2**20:,.3g} or more, or fit fewer rows"
+        )
+    warnings.warn(
+        f"{size}, and {allowed}: its rows are computed on demand, {n_cached} are cached; "
+        "raise cache_size to hold the whole matrix, or pass float32 rows to halve it",
+        RowsOnDemandWarning,
+        stacklevel=2,
+    )
+    return RowsOnDemand(lambda i, j: kernel(X[i], X[j]), kernel.diagonal(X), n_cached)
 
 
 def needs_unscaled_rows(kernel: Kernel) -> bool:

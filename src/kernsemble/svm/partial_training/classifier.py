@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kernsemble._arguments import check_choice, check_count, check_positive
+from kernsemble._memory import Budget
 from kernsemble._progress import CallbackSupportMixin, Task, with_callbacks
 from kernsemble._typing import FloatArray, IntArray, Rows
 from kernsemble._validation import read_weights
@@ -18,7 +19,6 @@ from kernsemble.kernels import Kernel
 from kernsemble.preprocessing import FeatureScaling, ScalingKind
 from kernsemble.solvers.multiplicative import UpdateStatus
 from kernsemble.svm.backends.matrix import expansion_values, needs_unscaled_rows
-from kernsemble.svm.backends.memory_budget import Budget
 from kernsemble.svm.columns import Columns
 from kernsemble.svm.multiclass import DecisionShape, Multiclass, MulticlassMixin, check_shape
 from kernsemble.svm.partial_training.expansion import Expansion, interpolated, without_rounding

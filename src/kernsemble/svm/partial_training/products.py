@@ -18,6 +18,7 @@ from typing import Protocol
 import numpy as np
 from scipy import sparse
 
+from kernsemble._memory import Budget
 from kernsemble._typing import FloatArray, IntArray, Rows
 from kernsemble.kernels import Kernel
 from kernsemble.kernels.slices import NoSlicesError, Slices, slices_of
@@ -28,7 +29,6 @@ from kernsemble.solvers.kernel_products import (
     SliceProducts,
 )
 from kernsemble.solvers.low_rank import LowRank, pivoted_cholesky
-from kernsemble.svm.backends.memory_budget import Budget
 
 ROUNDING = 1e-9  # share of the trace that no factor needs
 NEGLIGIBLE = 1e-7  # share of the trace; the order of rows changes the ensemble by more

@@ -17,6 +17,7 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
+from kernsemble._memory import Budget
 from kernsemble._progress import Task
 from kernsemble._typing import BoolArray, FloatArray, IntArray, Rows
 from kernsemble._value_object import Value
@@ -50,7 +51,6 @@ from kernsemble.svm.backends.base import (
     longest_run,
     solve_each,
 )
-from kernsemble.svm.backends.memory_budget import Budget
 from kernsemble.svm.backends.tables.blocks import Block, FittedTables, stack
 from kernsemble.svm.backends.tables.cells import Cells
 from kernsemble.svm.backends.tables.slices import Slicing
@@ -322,6 +322,8 @@ class TablesBackend(Backend):
         n, n_features = workload.rows.X.shape
         if workload.is_hard_margin or sparse.issparse(workload.rows.X):
             return np.inf
+        if n <= self.rows_worth_tables and not workload.is_mixed:
+            return float(self.rows_worth_tables) * n  # at least, whatever the kernels
         kinds = [represents_exactly(kernel, n_features) for kernel in workload.kernels]
         if False in kinds:
             return np.inf

@@ -12,11 +12,11 @@ from typing import Self
 import numpy as np
 
 from kernsemble._jit import jit
+from kernsemble._memory import Budget
 from kernsemble._typing import FloatArray, IntArray
 from kernsemble.kernels import Kernel
 from kernsemble.kernels.binning import Grids, bin_rows
 from kernsemble.preprocessing import FeatureScaling
-from kernsemble.svm.backends.memory_budget import Budget
 from kernsemble.svm.backends.tables.blocks import Block, FittedBlock
 
 MAX_CELLS = 4_000_000  # maximum number of cells of new rows computed at a time

@@ -12,6 +12,7 @@ from typing import Self
 
 import numpy as np
 
+from kernsemble._memory import Budget
 from kernsemble._typing import BoolArray, FloatArray, IntArray
 from kernsemble._value_object import Value
 from kernsemble.kernels.ensemble import MiddleStump
@@ -27,7 +28,6 @@ from kernsemble.preprocessing import FeatureScaling
 from kernsemble.solvers.additive.levels import Levels
 from kernsemble.solvers.additive.look_up import Evaluator
 from kernsemble.solvers.additive.quantise import quantise
-from kernsemble.svm.backends.memory_budget import Budget
 from kernsemble.svm.backends.tables.blocks import Block, FittedBlock
 
 MAX_VIEW_ENTRIES = 4_000_000  # maximum number of entries of new rows computed at a time
