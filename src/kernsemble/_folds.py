@@ -22,7 +22,7 @@ PAPERS_PENALTIES = tuple(2.0**power for power in range(-17, 4, 2))  # default gr
 
 
 @dataclass(frozen=True, eq=False)
-class Split:
+class FoldRows:
     """A fold: its held-out rows, and those of them that it is scored on."""
 
     held_out: IntArray
@@ -40,7 +40,7 @@ class Split:
 
 def read_splits(
     cv: Any, X: ArrayLike, y: Any, counts: FloatArray, is_classifier: bool
-) -> list[Split]:
+) -> list[FoldRows]:
     """Return the folds of `cv`; each must train and test on rows of positive weight."""
     found = check_cv(cv, y, classifier=is_classifier).split(X, y)
     splits = [_read(fold, train, test, len(counts)) for fold, (train, test) in enumerate(found)]
@@ -56,7 +56,9 @@ def read_splits(
     return splits
 
 
-def check_classes(splits: list[Split], codes: IntArray, counts: FloatArray, classes: Any) -> None:
+def check_classes(
+    splits: list[FoldRows], codes: IntArray, counts: FloatArray, classes: Any
+) -> None:
     """Raise an error unless every fold has training rows of every class."""
     for fold, split in enumerate(splits):
         kept = split.kept(len(codes))
@@ -70,7 +72,7 @@ def check_classes(splits: list[Split], codes: IntArray, counts: FloatArray, clas
             )
 
 
-def _read(fold: int, train: Any, test: Any, n: int) -> Split:
+def _read(fold: int, train: Any, test: Any, n: int) -> FoldRows:
     trained, tested = np.arange(n)[train], np.arange(n)[test]
     times = np.bincount(trained, minlength=n)
     if times.max() > 1:
@@ -83,7 +85,7 @@ def _read(fold: int, train: Any, test: Any, n: int) -> Split:
             f"cv: fold {fold} tests on row {tested[times[tested] > 0][0]}, which it trains on: "
             "use disjoint training and test rows"
         )
-    return Split(np.flatnonzero(times == 0), tested)
+    return FoldRows(np.flatnonzero(times == 0), tested)
 
 
 class HeldOutClassifier(ClassifierMixin, BaseEstimator, ABC):

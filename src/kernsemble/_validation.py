@@ -90,6 +90,24 @@ def read_classes(y: Any) -> tuple[Array, IntArray]:
     return classes, codes
 
 
+def class_codes(y: ArrayLike, classes: Array, name: str = "y") -> IntArray:
+    """Return the index of each label among the sorted classes of a model.
+
+    Raises
+    ------
+    ValueError
+        If a label is not one of the classes.
+    """
+    labels = np.asarray(y)
+    unknown = np.setdiff1d(labels, classes)
+    if len(unknown) > 0:
+        raise ValueError(
+            f"{name} contains the class {unknown.tolist()[0]!r}, and the model was fitted to the "
+            f"classes {classes.tolist()}: leave such rows out, or fit the model again"
+        )
+    return np.searchsorted(classes, labels)
+
+
 def refuse_one_class(classes: Array) -> None:
     """Raise an error if there is only one class."""
     if len(classes) < 2:

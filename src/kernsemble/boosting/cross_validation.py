@@ -11,8 +11,8 @@ from sklearn.metrics import get_scorer
 from sklearn.utils.metaestimators import available_if
 
 from kernsemble._folds import (
+    FoldRows,
     HeldOutClassifier,
-    Split,
     check_classes,
     check_means,
     comparable_means,
@@ -89,7 +89,13 @@ class VotingEnsembleCV(VotingEnsemble):
         return values[self.best_index_]
 
     def _scores_of_fold(
-        self, X: FloatArray, y: Any, counts: FloatArray, split: Split, path: VotesOfPath, seed: int
+        self,
+        X: FloatArray,
+        y: Any,
+        counts: FloatArray,
+        split: FoldRows,
+        path: VotesOfPath,
+        seed: int,
     ) -> list[float]:
         scorer = share_right if self.scoring is None else get_scorer(self.scoring)
         tested, weight = split.tested, counts[split.tested]

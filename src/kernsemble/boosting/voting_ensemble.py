@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kernsemble._progress import CallbackSupportMixin
 from kernsemble._typing import FloatArray, IntArray, Rows
-from kernsemble._validation import read_classes, read_weights, refuse_one_class
+from kernsemble._validation import class_codes, read_classes, read_weights, refuse_one_class
 from kernsemble.learners import DecisionStump
 from kernsemble.learners.hypothesis_search import Cases
 from kernsemble.learners.voters import Voters, add_vote
@@ -139,14 +139,7 @@ class VotingEnsemble(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # t
         It is negative for misclassified rows. With two classes it is
         :math:`y_i f(x_i) / \|w\|_1`, the l1-margin of the papers.
         """
-        votes = self._votes(X)
-        unknown = np.setdiff1d(y, self.classes_)
-        if len(unknown):
-            raise ValueError(
-                f"y contains the class {unknown.tolist()[0]!r}, but the ensemble was fitted on the "
-                f"classes {self.classes_.tolist()}: leave out such rows"
-            )
-        return self._margins_of(votes, np.searchsorted(self.classes_, y))
+        return self._margins_of(self._votes(X), class_codes(y, self.classes_))
 
     def _margins(self, cases: Cases) -> FloatArray:
         """Return the margins of the training cases."""

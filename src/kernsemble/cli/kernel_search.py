@@ -9,7 +9,7 @@ from kernsemble.cli.console import CommandError
 from kernsemble.cli.training_data import TrainingData
 from kernsemble.inspection.scores import Score, fold_score
 from kernsemble.preprocessing import ScalingKind
-from kernsemble.solvers.losses import Task, losses_for
+from kernsemble.solvers.losses import LearningTask, losses_for
 from kernsemble.svm.backends import solver_names
 
 __all__ = ["LOSSES", "SCALINGS", "SOLVERS", "KernelSearch", "LeaderboardEntry", "leaderboard"]
@@ -17,7 +17,7 @@ __all__ = ["LOSSES", "SCALINGS", "SOLVERS", "KernelSearch", "LeaderboardEntry", 
 AUTO = "auto"
 SCALINGS: tuple[str, ...] = get_args(ScalingKind)
 SOLVERS: tuple[str, ...] = solver_names()
-LOSSES: dict[str, tuple[str, ...]] = {task: losses_for(task) for task in get_args(Task)}
+LOSSES: dict[str, tuple[str, ...]] = {task: losses_for(task) for task in get_args(LearningTask)}
 
 MAX_FIVE_FOLDS = 20_000  # number of rows up to which the default is five folds; beyond, three
 

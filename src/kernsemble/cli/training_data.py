@@ -1,7 +1,7 @@
 """Training and test data of commands: the features and the target of a table."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from kernsemble.cli.table_files import (
     column_kinds,
     import_polars,
 )
+from kernsemble.solvers.losses import LearningTask
 
 if TYPE_CHECKING:
     import polars as pl
@@ -29,7 +30,6 @@ __all__ = [
     "read_training_data",
 ]
 
-LearningTask: TypeAlias = Literal["classification", "regression"]
 
 MAX_CLASSES = 10  # number of distinct whole numbers up to which they are classes
 

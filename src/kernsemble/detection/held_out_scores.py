@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kernsemble._folds import Split, cross_validation_results
+from kernsemble._folds import FoldRows, cross_validation_results
 from kernsemble._progress import Task
 from kernsemble._typing import BoolArray, FloatArray, IntArray
 from kernsemble.detection.local_kernels import DistanceOverrides, LocalKernels
@@ -53,7 +53,7 @@ class RareClassProblem:
     X: FloatArray
     is_rare: BoolArray
     counts: FloatArray
-    splits: list[Split]
+    splits: list[FoldRows]
     settings: LocalKernelSettings
 
     def neighbours(self) -> Neighbours:
@@ -64,12 +64,12 @@ class RareClassProblem:
             self.X, self.is_rare, counts, settings.n_neighbors, settings.shape, settings.search
         )
 
-    def _training_counts(self, split: Split) -> FloatArray:
+    def _training_counts(self, split: FoldRows) -> FloatArray:
         counts = self.counts.copy()
         counts[split.held_out] = 0.0
         return counts
 
-    def kernels(self, neighbours: Neighbours, split: Split | None = None) -> LocalKernels:
+    def kernels(self, neighbours: Neighbours, split: FoldRows | None = None) -> LocalKernels:
         """Return the kernels fitted to all rows, or to the training rows of a fold."""
         counts = self.counts if split is None else self._training_counts(split)
         return LocalKernels.around(

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from kernsemble._arguments import check_count
-from kernsemble._folds import Split, check_classes, read_splits
+from kernsemble._folds import FoldRows, check_classes, read_splits
 from kernsemble._typing import Array, FloatArray, IntArray
 
 
@@ -39,7 +39,7 @@ def rare_class_codes(rare: Any, classes: Array, totals: FloatArray) -> IntArray:
 
 def stratified_folds(
     cv: Any, X: FloatArray, codes: IntArray, counts: FloatArray, classes: Array, rare: IntArray
-) -> list[Split]:
+) -> list[FoldRows]:
     """Return folds whose training rows contain every rare class (codes `rare`) and background.
 
     An integer `cv` is lowered to the number of rows of the smallest of them.

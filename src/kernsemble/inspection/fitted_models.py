@@ -12,10 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from kernsemble._memory import Budget
 from kernsemble._typing import FloatArray, Rows
+from kernsemble._validation import class_codes
 from kernsemble.boosting.voting_ensemble import VotingEnsemble, decisions
 from kernsemble.inspection.decomposition import Decomposition
 from kernsemble.inspection.expansion_decomposition import SupportVectors, decompose_expansion
-from kernsemble.inspection.predictions import class_codes
 from kernsemble.inspection.table_decomposition import decompose_tables
 from kernsemble.inspection.vote_decomposition import decompose_votes
 from kernsemble.kernels import Kernel

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.base import is_classifier
 from sklearn.metrics import confusion_matrix
 
-from kernsemble._typing import Array, FloatArray, IntArray
+from kernsemble._typing import Array, FloatArray
+from kernsemble._validation import class_codes
 
 Where: TypeAlias = Literal["test rows", "training rows"]
 
@@ -72,21 +72,3 @@ class Predictions:
     def confusion(self) -> list[list[int]]:
         """Return the confusion matrix: true classes in rows, predicted classes in columns."""
         return confusion_matrix(self.y, self.predicted, labels=self.classes).tolist()
-
-
-def class_codes(y: ArrayLike, classes: Array, name: str = "y") -> IntArray:
-    """Return the index of each label among the sorted classes of a model.
-
-    Raises
-    ------
-    ValueError
-        If a label is not one of the classes.
-    """
-    labels = np.asarray(y)
-    unknown = np.setdiff1d(labels, classes)
-    if len(unknown) > 0:
-        raise ValueError(
-            f"{name} contains the class {unknown.tolist()[0]!r}, and the model was fitted to the "
-            f"classes {classes.tolist()}: leave such rows out, or fit the model again"
-        )
-    return np.searchsorted(classes, labels)

@@ -27,7 +27,7 @@ from scipy.special import expit, xlogy
 from kernsemble._jit import jit
 from kernsemble._typing import FloatArray, IntArray
 
-Task: TypeAlias = Literal["classification", "regression"]
+LearningTask: TypeAlias = Literal["classification", "regression"]
 
 LOSSES: dict[str, type["Loss"]] = {}  # by name, in the order of their definition
 
@@ -55,7 +55,7 @@ class Loss(ABC):
     """
 
     name: ClassVar[str]
-    task: ClassVar[Task]
+    task: ClassVar[LearningTask]
     degree: ClassVar[int] = 1
     is_bounded: ClassVar[bool] = False
     has_epsilon: ClassVar[bool] = False
@@ -310,12 +310,12 @@ class Smoothed:
         )  # fmt: skip
 
 
-def losses_for(task: Task) -> tuple[str, ...]:
+def losses_for(task: LearningTask) -> tuple[str, ...]:
     """Return the names of the losses for a task."""
     return tuple(name for name, loss in LOSSES.items() if loss.task == task)
 
 
-def default_loss(task: Task, is_bounded: bool) -> str:
+def default_loss(task: LearningTask, is_bounded: bool) -> str:
     """Return the first loss of a task whose dual coefficients have bounds, or have none."""
     return next(name for name in losses_for(task) if LOSSES[name].is_bounded == is_bounded)
 

@@ -16,7 +16,7 @@ from sklearn.utils import check_array, check_X_y
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kernsemble._arguments import check_choice, check_count, check_penalty, check_positive
-from kernsemble._folds import Split, as_grid
+from kernsemble._folds import FoldRows, as_grid
 from kernsemble._memory import Budget
 from kernsemble._progress import CallbackSupportMixin, Task
 from kernsemble._typing import FloatArray, IntArray, Rows
@@ -25,7 +25,7 @@ from kernsemble.exceptions import ArgumentError
 from kernsemble.kernels import Kernel
 from kernsemble.preprocessing import ScalingKind
 from kernsemble.solvers import Status
-from kernsemble.solvers.losses import LOSSES, Loss, Task as LossTask, default_loss, losses_for
+from kernsemble.solvers.losses import LOSSES, LearningTask, Loss, default_loss, losses_for
 from kernsemble.svm.backends import BACKENDS, cheapest_backend, check_solver
 from kernsemble.svm.backends.base import (
     Backend,
@@ -82,7 +82,7 @@ class ReadsTables(BaseEstimator):
 class KernelMachine(CallbackSupportMixin, ReadsTables, ABC):  # type: ignore[misc,valid-type]
     """A kernel machine, or several on the same rows."""
 
-    _task: ClassVar[LossTask]
+    _task: ClassVar[LearningTask]
     kernel: Any
     C: float | Literal["scale"]
     scaling: Any
@@ -321,7 +321,7 @@ class SelectsSettings(KernelMachine):
         self,
         rows: TrainingRows,
         y: Any,
-        splits: list[Split],
+        splits: list[FoldRows],
         scorer: Callable[..., float],
         predictions: Callable[[FloatArray], BaseEstimator],
         settings: SolverSettings,

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 
-from kernsemble._folds import HeldOutClassifier, Split, comparable_means
+from kernsemble._folds import FoldRows, HeldOutClassifier, comparable_means
 from kernsemble._progress import Task
 from kernsemble._typing import FloatArray, IntArray, Rows
 from kernsemble.solvers import Status
@@ -106,12 +106,12 @@ class CrossValidation:
 
     rows: TrainingRows
     y: Any
-    splits: Sequence[Split]
+    splits: Sequence[FoldRows]
     scorer: Callable[..., float]
     predictions: Callable[[FloatArray], BaseEstimator]
     settings: SolverSettings
 
-    def among(self, rows: IntArray, splits: Sequence[Split], tol: float) -> "CrossValidation":
+    def among(self, rows: IntArray, splits: Sequence[FoldRows], tol: float) -> "CrossValidation":
         """Return the cross-validation of some rows, with folds among them and another tol."""
         settings = replace(self.settings, tol=tol)
         some = self.rows.among(rows)

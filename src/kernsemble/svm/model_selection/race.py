@@ -12,7 +12,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from kernsemble._folds import Split, comparable_means
+from kernsemble._folds import FoldRows, comparable_means
 from kernsemble._progress import Task
 from kernsemble._typing import FloatArray, IntArray, Rows
 from kernsemble.kernels import Exponential, Laplacian, Perceptron, Stump
@@ -52,7 +52,7 @@ class RaceRound:
     """The rows of a round, the folds among them, and the number of candidates that stay."""
 
     rows: IntArray
-    splits: tuple[Split, ...]
+    splits: tuple[FoldRows, ...]
     n_stay: int
 
 
@@ -210,7 +210,7 @@ def plan_rounds(
     n_candidates: int,
     codes: IntArray,
     counts: FloatArray,
-    splits: Sequence[Split],
+    splits: Sequence[FoldRows],
     rng: np.random.Generator,
 ) -> list[RaceRound]:
     """Return the rounds of a race that ends with one candidate.
@@ -221,7 +221,7 @@ def plan_rounds(
         The number of candidates at the start.
     codes, counts : arrays of shape (n,)
         The class code and the weight of each row; rows of weight zero are not drawn.
-    splits : sequence of Split
+    splits : sequence of FoldRows
         The folds of all rows. Rounds hold out the same rows, in fewer folds.
     rng : Generator
         Random number generator of the samples.
@@ -250,18 +250,18 @@ def _sizes(n: int, fewest: int) -> list[int]:
     return sizes if len(sizes) > 1 else [min(n, fewest), n]
 
 
-def _few(splits: Sequence[Split]) -> list[Split]:
+def _few(splits: Sequence[FoldRows]) -> list[FoldRows]:
     """Return few folds: joined if every row is held out once, else the last ones."""
     tested = np.concatenate([split.tested for split in splits])
     n_held_out = sum(len(split.held_out) for split in splits)
     if len(splits) <= N_FOLDS or not len(np.unique(tested)) == len(tested) == n_held_out:
         return list(splits[-N_FOLDS:])
     joined = (np.concatenate([s.tested for s in splits[k::N_FOLDS]]) for k in range(N_FOLDS))
-    return [Split(np.sort(rows), np.sort(rows)) for rows in joined]
+    return [FoldRows(np.sort(rows), np.sort(rows)) for rows in joined]
 
 
 def _nested_order(
-    codes: IntArray, counts: FloatArray, folds: Sequence[Split], rng: np.random.Generator
+    codes: IntArray, counts: FloatArray, folds: Sequence[FoldRows], rng: np.random.Generator
 ) -> IntArray:
     """Return the weighted rows in an order whose every beginning is a stratified sample.
 
@@ -283,10 +283,10 @@ def _nested_order(
     return rows[np.argsort(place, kind="stable")]
 
 
-def _round(rows: IntArray, folds: Sequence[Split], n_stay: int) -> RaceRound:
+def _round(rows: IntArray, folds: Sequence[FoldRows], n_stay: int) -> RaceRound:
     """Return the round of some rows, with the folds that test any of them."""
     among = [
-        Split(*(np.flatnonzero(np.isin(rows, part)) for part in (fold.held_out, fold.tested)))
+        FoldRows(*(np.flatnonzero(np.isin(rows, part)) for part in (fold.held_out, fold.tested)))
         for fold in folds
     ]
     return RaceRound(rows, tuple(fold for fold in among if len(fold.tested)), n_stay)
