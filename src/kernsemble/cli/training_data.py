@@ -48,11 +48,6 @@ class TrainingData(NamedTuple):
         return len(self.y)
 
     @property
-    def has_categories(self) -> bool:
-        """Whether some columns hold categories."""
-        return "category" in self.kinds.values()
-
-    @property
     def has_missing(self) -> bool:
         """Whether there are missing values."""
         return any(column.null_count() or _has_nan(column) for column in self.X)
