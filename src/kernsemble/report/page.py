@@ -13,11 +13,13 @@ import numpy as np
 from kernsemble.report.charts import Chart
 from kernsemble.report.data_summary import ColumnSummary
 from kernsemble.report.plotly_support import jinja2, markupsafe, plotly_js, themes
+from kernsemble.report.sections import sections
 from kernsemble.report.summary import Summary
 
 DIGITS = 6  # significant digits of the numbers in charts
 MAX_COLUMNS = 200  # maximum number of rows of the table of columns
 MAX_CLASSES = 20  # maximum number of classes of the confusion matrix
+SCRIPTS = ("page.js",)  # a part pushes its start function to window.reportParts; page.js is last
 
 
 def page(summary: Summary, charts: dict[str, Chart], title: str) -> str:
@@ -37,10 +39,11 @@ def page(summary: Summary, charts: dict[str, Chart], title: str) -> str:
         summary=summary,
         charts=charts,
         title=title,
+        sections=sections(summary),
         columns=_most_important_columns(summary, shares),
         shares=shares,
         confusion=_confusion(summary),
-        script=markupsafe.Markup(_source("page.js")),
+        script=markupsafe.Markup("\n".join(map(_source, SCRIPTS))),
         library=b64encode(plotly_js()).decode(),
         drawn=b64encode(
             gzip.compress(json.dumps(drawn, separators=(",", ":")).encode(), 9, mtime=0)

@@ -79,6 +79,7 @@
       });
     }
     dark.addEventListener("change", () => charts.forEach((chart) => draw(chart, drawn)));
+    for (const start of window.reportParts || []) await start(drawn);
     document.documentElement.dataset.ready = "yes";
   } catch (error) {
     const problem = document.getElementById("problem");
