@@ -10,7 +10,7 @@ from sklearn.metrics import confusion_matrix
 from kernsemble._typing import Array, FloatArray
 from kernsemble._validation import class_codes
 
-Where: TypeAlias = Literal["test rows", "training rows"]
+Where: TypeAlias = Literal["test rows", "out-of-fold rows", "training rows"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,8 +19,9 @@ class Predictions:
 
     Attributes
     ----------
-    where : {"test rows", "training rows"}
-        Kind of rows.
+    where : {"test rows", "out-of-fold rows", "training rows"}
+        Kind of rows. Out-of-fold rows are training rows, each predicted by machines that were
+        fitted without it.
     y, predicted : arrays of shape (n,)
         True and predicted targets.
     classes : array or None
@@ -50,9 +51,24 @@ class Predictions:
         probabilities = model.predict_proba(X) if hasattr(model, "predict_proba") else None
         values = probabilities if len(classes) > 2 else None
         if values is None and getattr(model, "decision_function_shape", "ovr") != "ovo":
-            values = np.asarray(model.decision_function(X))
-            values = np.column_stack([-values, values]) if values.ndim == 1 else values
+            values = _by_class(np.asarray(model.decision_function(X)))
         return cls(where, y, predicted, classes, values, probabilities)
+
+    @classmethod
+    def from_out_of_fold(cls, model: Any, y: Array) -> Self:
+        """Return the out-of-fold predictions of a model that was selected by cross-validation.
+
+        `y` are the targets that the model was fitted to.
+        """
+        found = model.out_of_fold_
+        where: Where = "out-of-fold rows"
+        y = np.asarray(y)[found.rows]
+        if not is_classifier(model):
+            return cls(where, y.astype(np.float64), found.predicted)
+        classes, probabilities = model.classes_, found.probabilities
+        values = probabilities if len(classes) > 2 else None
+        values = _by_class(found.values) if values is None else values
+        return cls(where, y, found.predicted, classes, values, probabilities)
 
     @property
     def has_every_class(self) -> bool:
@@ -72,3 +88,8 @@ class Predictions:
     def confusion(self) -> list[list[int]]:
         """Return the confusion matrix: true classes in rows, predicted classes in columns."""
         return confusion_matrix(self.y, self.predicted, labels=self.classes).tolist()
+
+
+def _by_class(values: FloatArray) -> FloatArray:
+    """Return decision values with a column per class."""
+    return np.column_stack([-values, values]) if values.ndim == 1 else values

@@ -8,7 +8,13 @@ from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
-from kernsemble._folds import PAPERS_PENALTIES, check_classes, read_splits, share_right
+from kernsemble._folds import (
+    PAPERS_PENALTIES,
+    FoldRows,
+    check_classes,
+    read_splits,
+    share_right,
+)
 from kernsemble._progress import Task, with_callbacks
 from kernsemble._typing import FloatArray, IntArray
 from kernsemble._validation import read_weights
@@ -20,6 +26,7 @@ from kernsemble.svm.calibration import Calibration, CurveKind, check_calibration
 from kernsemble.svm.estimator import KernelMachine, SelectsSettings
 from kernsemble.svm.model_selection.cross_validation import held_out_predictions
 from kernsemble.svm.model_selection.grid import Selection, Variant
+from kernsemble.svm.model_selection.out_of_fold import OutOfFold, cross_fitted_probabilities
 from kernsemble.svm.multiclass import (
     DecisionShape,
     Multiclass,
@@ -350,6 +357,9 @@ class InfiniteEnsembleClassifierCV(SelectsSettings, EnsembleClassifier):
         The results of every candidate in every round, if kernels raced.
     calibration_ : Calibration
         The calibration curve of each machine; None if `calibration` is.
+    out_of_fold_ : OutOfFold
+        Predictions of the training rows by machines that were fitted without them: `rows`,
+        `folds`, `predicted`, `values` and `probabilities`.
     solver_, loss_, machines_, tables_, sampling_error_, mixed_table_
         As for `InfiniteEnsembleClassifier`.
     classes_, reduction_, support_, support_vectors_, dual_coef_, intercept_, objective_
@@ -451,8 +461,24 @@ class InfiniteEnsembleClassifierCV(SelectsSettings, EnsembleClassifier):
         with Task.of_fit(self, 2, X, y, sample_weight) as task:
             selection = self._select(validation, backend, [variant], task)
             tested = validation.tested
-            self.calibration_ = self._calibrate(selection, codes[tested], rows.weight[tested])
+            held_out = codes[tested], rows.weight[tested]
+            self.calibration_ = self._calibrate(selection, *held_out)
+            self.out_of_fold_ = self._out_of_fold(selection, splits, *held_out)
             self._refit(selection, settings, task)
+
+    def _out_of_fold(
+        self, selection: Selection, splits: list[FoldRows], codes: IntArray, weight: FloatArray
+    ) -> OutOfFold:
+        """Return the predictions of held-out rows, with probabilities if there are any."""
+        values, probabilities = selection.values, None
+        if self._loss.has_probabilities:
+            assert self.calibration_ is not None
+            probabilities = self.calibration_.probabilities(values)
+        elif self.calibration is not None:
+            probabilities = cross_fitted_probabilities(
+                self.calibration, self.reduction_, splits, values, codes, weight
+            )
+        return OutOfFold.of_classes(splits, values, self.classes_, self.reduction_, probabilities)
 
     def _calibrate(
         self, selection: Selection, codes: IntArray, weight: FloatArray

@@ -19,6 +19,7 @@ from kernsemble.svm.backends.base import Candidate, Machines, TrainingRows
 from kernsemble.svm.estimator import KernelMachine, SelectsSettings
 from kernsemble.svm.model_selection.cross_validation import HeldOutNumbers
 from kernsemble.svm.model_selection.grid import Variant
+from kernsemble.svm.model_selection.out_of_fold import OutOfFold
 from kernsemble.svm.problem import Problem, TargetScale
 
 DEFAULT_EPSILON = 0.1  # in standard deviations of y
@@ -221,6 +222,9 @@ class InfiniteEnsembleRegressorCV(SelectsSettings, EnsembleRegressor):
         The selected kernel and scaling, bound to all training rows.
     best_score_, best_params_, best_index_, cv_results_, race_results_
         As for `InfiniteEnsembleClassifierCV`; C and epsilon are those of the grids.
+    out_of_fold_ : OutOfFold
+        Predictions of the training rows by machines that were fitted without them: `rows`,
+        `folds` and `predicted`.
     solver_, loss_, machines_, tables_, sampling_error_, mixed_table_
         As for `InfiniteEnsembleClassifier`.
     support_, support_vectors_, dual_coef_, intercept_, objective_, duality_gap_
@@ -320,6 +324,7 @@ class InfiniteEnsembleRegressorCV(SelectsSettings, EnsembleRegressor):
         with Task.of_fit(self, 2, X, y, sample_weight) as task:
             selection = self._select(validation, backend, variants, task)
             self.epsilon_ = selection.params["epsilon"] * scale.spread
+            self.out_of_fold_ = OutOfFold.of_numbers(splits, selection.values)
             self._refit(selection, settings, task)
 
     def _strata(self, y: Any) -> IntArray:
