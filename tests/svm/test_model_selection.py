@@ -33,6 +33,8 @@ from kernsemble.svm import (
     InfiniteEnsembleRegressor,
     InfiniteEnsembleRegressorCV,
 )
+from kernsemble.svm.model_selection.cross_validation import Trial
+from kernsemble.svm.model_selection.grid import PenaltyGrid, RankedTrials
 
 X, y = make_threenorm(120, random_state=0)
 R, target = (part[:150] for part in load_diabetes(return_X_y=True))
@@ -373,3 +375,22 @@ def test_an_interrupt_ends_a_selection(monkeypatch):
         with pytest.raises(KeyboardInterrupt):
             machine.fit(X, y)
         assert not hasattr(machine, "support_")
+
+
+def test_trials_with_different_grids_rank_by_score_then_penalty_then_order():
+    def trial(*scores):
+        return Trial(np.arange(len(scores)), np.array(scores)[:, np.newaxis], np.empty(0), ())
+
+    settings, grids = (
+        [{"kernel": "a"}, {"kernel": "b"}],
+        [PenaltyGrid((1.0, 2.0, 4.0)), PenaltyGrid((2.0, 4.0))],
+    )
+    for trials, index in (
+        ([trial(0.1, 0.5, 0.2), trial(0.6, 0.1)], 3),
+        ([trial(0.1, 0.5, 0.2), trial(0.5, 0.5)], 1),
+        ([trial(0.1, 0.2, 0.5), trial(0.5, 0.5)], 3),
+    ):
+        ranked = RankedTrials.from_trials(settings, trials, grids, "accuracy")
+        assert ranked.index == index
+        assert ranked.place == (index >= 3)
+        assert ranked.params["kernel"] == "ab"[ranked.place]

@@ -34,21 +34,51 @@ def test_another_kernel_wins_where_stumps_fail():
     assert machine.best_score_ > 0.95
 
 
-@pytest.mark.large
-def test_the_winner_is_tried_by_all_folds_on_all_rows():
+def compared(machine):
+    """Return the best row of cv_results_ for each kernel and scaling."""
+    found = machine.cv_results_
+    best = {}
+    for place in np.argsort(found["rank_test_score"], kind="stable").tolist():
+        key = str(found["params"][place]["kernel"]), found["params"][place]["scaling"]
+        best.setdefault(key, place)
+    return list(best.values())
+
+
+def test_all_finalists_are_scored_by_all_folds_on_all_rows_and_the_winner_is_the_best():
     machine = InfiniteEnsembleClassifierCV("auto", cv=4, random_state=0).fit(X, y)
-    kernels = set(machine.cv_results_["param_kernel"])
-    assert kernels == {machine.best_params_["kernel"]}
-    assert "split3_test_score" in machine.cv_results_
-    fixed = InfiniteEnsembleClassifierCV(
-        machine.best_params_["kernel"],
-        Cs=np.unique(machine.cv_results_["param_C"].astype(float)),
-        cv=4,
-        scaling=machine.best_params_["scaling"],
-    ).fit(X, y)
-    assert fixed.C_ == machine.C_
+    found = machine.cv_results_
+    places = compared(machine)
+    assert len(places) == 3
+    assert "split3_test_score" in found
+    assert machine.best_score_ == found["mean_test_score"].max()
+    for place in places:
+        params = found["params"][place]
+        fixed = InfiniteEnsembleClassifierCV(
+            params["kernel"], Cs=[params["C"]], cv=4, scaling=params["scaling"], calibration=None
+        ).fit(X, y)
+        assert_allclose(fixed.best_score_, found["mean_test_score"][place], atol=0.01)
+
+
+def test_the_winner_is_the_machine_of_its_settings():
+    machine = InfiniteEnsembleClassifierCV("auto", cv=4, random_state=0).fit(X, y)
+    kernel, scaling, C = (machine.best_params_[name] for name in ("kernel", "scaling", "C"))
+    same = [
+        params["C"]
+        for params in machine.cv_results_["params"]
+        if (params["kernel"], params["scaling"]) == (kernel, scaling)
+    ]
+    fixed = InfiniteEnsembleClassifierCV(kernel, Cs=same, cv=4, scaling=scaling).fit(X, y)
+    assert fixed.C_ == machine.C_ == C
     assert_array_equal(fixed.predict(X), machine.predict(X))
     assert_array_equal(fixed.predict_proba(X), machine.predict_proba(X))
+
+
+def test_the_rounds_of_a_race_have_a_spread_of_their_folds():
+    machine = InfiniteEnsembleClassifierCV("auto", scaling="rank", random_state=0).fit(X, y)
+    spread = np.array(machine.race_results_["std_test_score"])
+    assert len(spread) == len(machine.race_results_["mean_test_score"])
+    assert (spread >= 0.0).all()
+    assert spread.max() > 0.0
 
 
 @pytest.mark.large
@@ -106,8 +136,8 @@ def test_a_race_solves_on_fewer_entries_than_two_and_a_half_full_matrices(monkey
 
     monkeypatch.setattr("kernsemble.svm.backends.matrix.solve_folds", counted)
     InfiniteEnsembleClassifierCV("auto", random_state=0).fit(rows, classes)
-    assert sum(n**2 for n in seen[:-1]) <= 2.5 * 2000**2
-    assert seen[-1] == 2000
+    assert sum(n**2 for n in seen[:-3]) <= 2.5 * 2000**2
+    assert seen[-3:] == [2000, 2000, 2000]
 
 
 # -- tables on which kernels cannot race

@@ -313,8 +313,8 @@ class InfiniteEnsembleClassifierCV(SelectsSettings, EnsembleClassifier):
     kernel : str, Kernel or list of those, default="stump"
         Kernel, as for `InfiniteEnsembleClassifier`, or a list to select from. Radial kernels that
         differ in gamma only share their distances. With "auto", stumps, perceptrons, trees and
-        polytopes race on all scales: many on few rows, few on many, so that for two classes and
-        a thousand rows or more the search costs about twenty fits. With missing values,
+        polytopes race on all scales, many on few rows, few on many, and the three finalists are
+        cross-validated on all rows. With missing values,
         categories, ``solver="additive"`` or a loss other than the hinge, and by default on more
         than 10,000 rows, "auto" is stumps on every scale.
     Cs : sequence of float, optional
@@ -352,9 +352,10 @@ class InfiniteEnsembleClassifierCV(SelectsSettings, EnsembleClassifier):
         The selected settings, and their place in `cv_results_`.
     cv_results_ : dict
         All scores, in the form of scikit-learn's GridSearchCV; without times, since the problems
-        of a path share theirs.
+        of a path share theirs. After a race those of the finalists, on all rows and folds.
     race_results_ : dict
-        The results of every candidate in every round, if kernels raced.
+        The number of rows, best C, and mean and standard deviation of the scores of every
+        candidate in every round, if kernels raced. Scores of different rounds are not comparable.
     calibration_ : Calibration
         The calibration curve of each machine; None if `calibration` is.
     out_of_fold_ : OutOfFold

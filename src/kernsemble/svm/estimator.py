@@ -39,7 +39,13 @@ from kernsemble.svm.backends.base import (
 from kernsemble.svm.columns import Columns, MixedTable, has_missing, is_mixed, supports_missing
 from kernsemble.svm.model_selection.cross_validation import CrossValidation, warn_unless_converged
 from kernsemble.svm.model_selection.grid import PenaltyGrid, Selection, Variant, search_grid
-from kernsemble.svm.model_selection.race import MAX_ROWS, MULTIPLES, Race, race_candidates
+from kernsemble.svm.model_selection.race import (
+    MAX_ROWS,
+    MULTIPLES,
+    N_LAST,
+    Race,
+    race_candidates,
+)
 from kernsemble.svm.problem import Problem
 
 ALLOW_NAN = {"ensure_all_finite": "allow-nan"}  # whether NaN is supported depends on the kernel
@@ -372,7 +378,7 @@ class SelectsSettings(KernelMachine):
                 [Candidate(kernel, scaling) for (_, kernel), scaling in pairs],
                 [{"kernel": label, "scaling": scaling} for (label, _), scaling in pairs],
                 variants,
-                self._penalty_grid(backend.penalty_multiples),
+                [self._penalty_grid(backend.penalty_multiples)] * len(pairs),
                 self.scoring,
                 part,
             )
@@ -380,25 +386,28 @@ class SelectsSettings(KernelMachine):
     def _race(
         self, validation: CrossValidation, backend: Backend, variants: list[Variant], task: Task
     ) -> Selection:
-        """Run a race, then search the grid of C near the winner's best, on all rows and folds."""
+        """Run a race, then search the grids of C near the finalists' best, on all rows."""
         rows, grid = validation.rows, self._penalty_grid(MULTIPLES)
+        candidates = race_candidates(rows.X, rows.weight, self._requested_scalings())
         n_machines = sum(len(variant.problems) for variant in variants)
-        with task.part("selection", 0, 1 + n_machines) as part:
+        n_parts = 1 + min(N_LAST, len(candidates)) * n_machines
+        with task.part("selection", 0, n_parts) as part:
             race = Race(validation, backend, variants[0].problems, grid)
-            winner = race.winner(
-                race_candidates(rows.X, rows.weight, self._requested_scalings()),
+            finalists = race.finalists(
+                candidates,
                 self._strata(validation.y),
                 np.random.default_rng(validation.settings.draw_seed()),
                 part,
             )
             self.race_results_ = race.results
+            final = [each.candidate for each in finalists]
             selection = search_grid(
                 validation,
                 backend.open(rows, validation.settings),
-                [winner.candidate],
-                [{"kernel": winner.candidate.kernel, "scaling": winner.candidate.scaling}],
+                final,
+                [{"kernel": each.kernel, "scaling": each.scaling} for each in final],
                 variants,
-                grid.narrowed(winner.places),
+                [grid.narrowed(each.places) for each in finalists],
                 self.scoring,
                 part,
             )

@@ -79,7 +79,7 @@ class Selection:
 class RankedTrials:
     """The trials of all settings, and which of them is the best at which C.
 
-    Of equal scores the smallest C is the best, then the setting that comes first.
+    Of equal scores the smallest C of the grid is the best, then the setting that comes first.
     """
 
     results: dict[str, Any]
@@ -89,21 +89,25 @@ class RankedTrials:
 
     @classmethod
     def from_trials(
-        cls, settings: Sequence[dict[str, Any]], trials: Sequence[Trial], scoring: Any
+        cls,
+        settings: Sequence[dict[str, Any]],
+        trials: Sequence[Trial],
+        grids: Sequence[PenaltyGrid],
+        scoring: Any,
     ) -> Self:
-        """Rank the trials of settings, which have equally many values of C each."""
-        scores = np.array([trial.scores for trial in trials])
+        """Rank the trials of settings, each with the values of C of its grid."""
+        scores = np.concatenate([trial.scores for trial in trials])
         means = comparable_means(scores)
         check_means(means, scoring)
-        at, best = np.unravel_index(np.argmax(means.T), means.T.shape)
-        params = [
-            {**each, "C": C} for each, trial in zip(settings, trials, strict=True) for C in trial.Cs
-        ]
+        penalties = np.concatenate([grid.values for grid in grids])
+        owner = np.repeat(np.arange(len(trials)), [len(trial.Cs) for trial in trials])
+        params = [{**settings[k], "C": C} for k, trial in enumerate(trials) for C in trial.Cs]
+        index = int(np.lexsort((owner, penalties, -means))[0])
         return cls(
-            results=cross_validation_results(params, scores.reshape(len(params), -1)),
-            index=int(best * scores.shape[1] + at),
-            place=int(best),
-            score=float(means[best, at]),
+            results=cross_validation_results(params, scores),
+            index=index,
+            place=int(owner[index]),
+            score=float(means[index]),
         )
 
     @property
@@ -118,7 +122,7 @@ def search_grid(
     candidates: Sequence[Candidate],
     labels: Sequence[dict[str, Any]],
     variants: Sequence[Variant],
-    grid: PenaltyGrid,
+    grids: Sequence[PenaltyGrid],
     scoring: Any,
     task: Task,
 ) -> Selection:
@@ -134,23 +138,24 @@ def search_grid(
         Kernels and scalings, and their names in the results.
     variants : sequence of Variant
         Other settings.
-    grid : PenaltyGrid
-        The values of C.
+    grids : sequence of PenaltyGrid
+        The values of C of each candidate.
     scoring : object
         The name of the score, for messages.
     task : Task
         Progress.
     """
 
-    def evaluate(_: int, prepared: PreparedRows) -> list[Trial]:
-        Cs = grid.at(prepared)
+    def evaluate(place: int, prepared: PreparedRows) -> list[Trial]:
+        Cs = grids[place].at(prepared)
         return [validation.run(prepared, each.problems, Cs, task) for each in variants]
 
     only = workspace.prepare(candidates[0]) if len(candidates) == 1 else None
     found = workspace.map(candidates, evaluate) if only is None else [evaluate(0, only)]
     trials = [trial for trials in found for trial in trials]
     settings = [{**label, **variant.settings} for label in labels for variant in variants]
-    ranked = RankedTrials.from_trials(settings, trials, scoring)
+    each_grid = [grid for grid in grids for _ in variants]
+    ranked = RankedTrials.from_trials(settings, trials, each_grid, scoring)
     candidate, variant = divmod(ranked.place, len(variants))
     prepared = workspace.prepare(candidates[candidate]) if only is None else only
     return Selection(

@@ -3,7 +3,8 @@ r"""The race of ``kernel="auto"``: a successive halving of kernels and scalings.
 The rounds of a race have :math:`\dots, n/8, n/4, n/2` rows, or all of them if these are few, each
 sample within the next, and few folds. After every round the better candidates stay, and each
 continues with the values of C near its best. The cost of a machine grows at least as the square
-of its rows, so the many candidates of the early rounds cost less than the few of the last.
+of its rows, so the many candidates of the early rounds cost less than the few of the last. The
+finalists are then cross-validated on all rows and all folds, so that their scores are comparable.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,10 +28,10 @@ MAX_ROWS = 10_000  # number of rows above which kernels that need a matrix do no
 WIDTHS = (0.5, 1.0, 2.0, 4.0)  # gamma, in units of 1 over the mean distance
 MULTIPLES = tuple(2.0**power for power in range(-2, 7))  # values of C, in units of C="scale"
 STRIDE = 3  # step along the grid of C in the first round; later rounds stay near the best
-REACH = 2  # number of values of C on each side of the best that remain after the race
+REACH = 2  # number of values of C on each side of the best for the winner of the last round
 MIN_ROWS = 250  # number of rows in the first round
 N_FOLDS = 3
-N_LAST = 3  # number of candidates in the last round
+N_LAST = 3  # number of finalists: candidates of the last round
 LOOSENESS = 10.0  # factor of the tolerance during the race
 
 
@@ -64,6 +65,8 @@ def race(
 ) -> list[RaceEntry]:
     """Return the candidates that remain after all rounds, the best first.
 
+    The best one has more values of C than the others.
+
     Parameters
     ----------
     candidates : sequence of Candidate
@@ -82,10 +85,12 @@ def race(
         means = [comparable_means(found) for found in score(entries, each)]
         best = [int(np.argmax(along_grid)) for along_grid in means]
         order = np.argsort([-along_grid.max() for along_grid in means], kind="stable")
-        reach = REACH if number == len(rounds) else STRIDE // 2
+        reaches = [STRIDE // 2] * each.n_stay
+        if number == len(rounds):
+            reaches[0] = REACH
         entries = [
             entries[k].near(entries[k].places[best[k]], reach, n_places)
-            for k in order[: each.n_stay]
+            for k, reach in zip(order, reaches, strict=False)
         ]
     return entries
 
@@ -96,7 +101,8 @@ class Race:
     Attributes
     ----------
     results : dict of lists
-        The rows, kernel, scaling, best C and mean score of every trial, in the order of the race.
+        The rows, kernel, scaling, best C, and the mean and standard deviation of the scores of
+        its folds, for every trial in the order of the race.
     statuses : list of Status
         The status of every machine that was fitted.
     """
@@ -113,14 +119,14 @@ class Race:
         self.results: dict[str, list[Any]] = {}
         self.statuses: list[Status] = []
 
-    def winner(
+    def finalists(
         self,
         candidates: Sequence[Candidate],
         strata: IntArray,
         rng: np.random.Generator,
         task: Task,
-    ) -> RaceEntry:
-        """Return the candidate that remains, with the places of the grid near its best C.
+    ) -> list[RaceEntry]:
+        """Return the candidates that remain, the best first, with places near their best C.
 
         Samples are stratified by `strata`, the classes of a classification.
         """
@@ -137,8 +143,7 @@ class Race:
             def score(entries: Sequence[RaceEntry], each: RaceRound) -> list[FloatArray]:
                 return self._scores(entries, each, scaled, part)
 
-            (winner,) = race(candidates, rounds, len(self.grid.values), score)
-        return winner
+            return race(candidates, rounds, len(self.grid.values), score)
 
     def _scores(
         self, entries: Sequence[RaceEntry], each: RaceRound, scaled: dict[Any, Rows], task: Task
@@ -173,6 +178,7 @@ class Race:
             "scaling": candidate.scaling,
             "C": trial.Cs[best],
             "mean_test_score": float(means[best]),
+            "std_test_score": float(trial.scores[best].std()),
         }
         for name, value in record.items():
             self.results.setdefault(name, []).append(value)
@@ -213,7 +219,7 @@ def plan_rounds(
     splits: Sequence[FoldRows],
     rng: np.random.Generator,
 ) -> list[RaceRound]:
-    """Return the rounds of a race that ends with one candidate.
+    """Return the rounds of a race that ends with a few finalists, which the last round ranks.
 
     Parameters
     ----------
@@ -236,7 +242,7 @@ def plan_rounds(
     order = _nested_order(codes, counts, folds, rng)
     sizes = _sizes(len(order), max(MIN_ROWS, N_FOLDS * len(np.unique(codes))))
     n_entries = np.geomspace(n_candidates, min(N_LAST, n_candidates), len(sizes))
-    n_stay = [*np.rint(n_entries[1:]).astype(int), 1]
+    n_stay = np.rint([*n_entries[1:], n_entries[-1]]).astype(int)
     return [
         _round(np.sort(order[:size]), folds, int(n)) for size, n in zip(sizes, n_stay, strict=True)
     ]
