@@ -70,6 +70,32 @@ class Predictions:
         values = _by_class(found.values) if values is None else values
         return cls(where, y, found.predicted, classes, values, probabilities)
 
+    def always_guessing(self, y: Array) -> "Predictions":
+        """Return the same guess for every row: the largest class of the targets `y`, or their mean.
+
+        `y` are the training targets. The probabilities are the shares of the classes.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from kernsemble.inspection.predictions import Predictions
+        >>> y = np.array(["no", "no", "yes"])
+        >>> found = Predictions("test rows", y, y, classes=np.array(["no", "yes"]))
+        >>> found.always_guessing(y).predicted.tolist()
+        ['no', 'no', 'no']
+        """
+        n = len(self.y)
+        if self.classes is None:
+            return Predictions(self.where, self.y, np.full(n, np.mean(y, dtype=np.float64)))
+        codes = class_codes(y, self.classes, "y")
+        shares = np.bincount(codes, minlength=len(self.classes)) / len(codes)
+        guess = self.classes[np.full(n, shares.argmax())]
+        P = np.tile(shares, (n, 1))
+        has_probabilities = self.probabilities is not None
+        return Predictions(
+            self.where, self.y, guess, self.classes, P, P if has_probabilities else None
+        )
+
     @property
     def has_every_class(self) -> bool:
         """Whether every class has a row."""

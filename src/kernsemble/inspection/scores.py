@@ -16,18 +16,50 @@ MAX_RESAMPLED = 5_000  # maximum number of rows per resample
 
 
 class Score(NamedTuple):
-    """A score and its 95 % confidence interval."""
+    """A score and its 95 % confidence interval.
+
+    Examples
+    --------
+    >>> from kernsemble.inspection.scores import Score
+    >>> print(Score("accuracy", 0.80912, 0.79, 0.8284, "Wilson"))
+    0.809 (95 % CI 0.790 to 0.828)
+    """
 
     name: str
     value: float
     low: float
     high: float
     method: str  # method of the interval
+    standard_error: float = np.nan  # of a mean over folds
+
+    @property
+    def interval(self) -> str:
+        """The labelled confidence interval, "" if there is none."""
+        if not np.isfinite(self.high - self.low):
+            return ""
+        level = f"{100 * LEVEL:.0f} % CI"
+        return f"{level} {format_score(self.low)} to {format_score(self.high)}"
 
     def __str__(self) -> str:
-        if not np.isfinite(self.high - self.low):
-            return f"{self.value:.4f}"
-        return f"{self.value:.4f} ({self.low:.4f} to {self.high:.4f})"
+        interval = self.interval
+        return format_score(self.value) + (f" ({interval})" if interval else "")
+
+
+def format_score(value: float) -> str:
+    """Return a score as text, with three digits after the point.
+
+    Numbers of 1,000 or more have one, and numbers near zero have three significant digits.
+
+    Examples
+    --------
+    >>> from kernsemble.inspection.scores import format_score
+    >>> [format_score(value) for value in (0.80912, 12345.678, 0.00001234)]
+    ['0.809', '12,345.7', '1.23e-05']
+    """
+    size = abs(value)
+    if size >= 1000.0:
+        return f"{value:,.1f}"
+    return f"{value:.3g}" if 0.0 < size < 0.0005 else f"{value:.3f}"
 
 
 def wilson(n_right: int, n: int) -> tuple[float, float]:
@@ -42,7 +74,7 @@ def fold_score(name: str, scores: FloatArray, most: float = np.inf) -> Score:
     .. math:: \bar s \pm t_{k-1} \sqrt{(1/k + 1/(k-1))\, \hat\sigma^2}
 
     The term 1/(k-1), test rows over training rows, accounts for folds that share training rows.
-    `most` is the largest possible score.
+    The factor of t is the standard error. `most` is the largest possible score.
     """
     k, mean = len(scores), float(np.mean(scores))
     if k < 2:
@@ -50,43 +82,51 @@ def fold_score(name: str, scores: FloatArray, most: float = np.inf) -> Score:
     spread = np.sqrt((1 / k + 1 / (k - 1)) * np.var(scores, ddof=1))
     width = float(t.ppf(0.5 + LEVEL / 2, k - 1) * spread)
     high = min(mean + width, max(most, mean))
-    return Score(name, mean, mean - width, high, f"corrected t over {k} folds")
+    return Score(name, mean, mean - width, high, f"corrected t over {k} folds", float(spread))
 
 
-def scores(predictions: Predictions) -> list[Score]:
-    """Return the usual scores of predictions: of a classifier or of a regressor."""
+def scores(predictions: Predictions, n_resamples: int = N_RESAMPLES) -> list[Score]:
+    """Return the usual scores of predictions: of a classifier or of a regressor.
+
+    `n_resamples` is the number of bootstrap resamples; without any only accuracies have intervals.
+    """
     if predictions.classes is None:
-        return list(_regression_scores(predictions.y, predictions.predicted))
-    return list(_classification_scores(predictions))
+        found = _regression_scores(predictions.y, predictions.predicted, n_resamples)
+    else:
+        found = _classification_scores(predictions, n_resamples)
+    return list(found)
 
 
-def _classification_scores(predictions: Predictions) -> Iterator[Score]:
+def _classification_scores(predictions: Predictions, n_resamples: int) -> Iterator[Score]:
     y, predicted, classes = predictions.y, predictions.predicted, predictions.classes
     assert classes is not None
     is_right = predicted == y
     yield Score("accuracy", float(is_right.mean()), *wilson(int(is_right.sum()), len(y)), "Wilson")
     members = (y[:, np.newaxis] == np.unique(y)).astype(np.float64)
     columns = np.hstack([members, members * is_right[:, np.newaxis]])
-    yield _score_of_means("balanced accuracy", columns, _balanced_accuracy)
+    yield _score_of_means("balanced accuracy", columns, _balanced_accuracy, n_resamples)
     if not predictions.has_every_class:
         return
     codes, rows = np.searchsorted(classes, y), np.arange(len(y))
     if predictions.values is not None and len(classes) <= MAX_CLASSES:
-        yield _roc_auc(codes, predictions.values)
+        yield _roc_auc(codes, predictions.values, n_resamples)
     if predictions.probabilities is not None:
         P = predictions.probabilities
         if len(classes) == 2:
-            yield _score_of_means("Brier score", ((P[:, 1] - codes) ** 2)[:, np.newaxis], _first)
+            squares = ((P[:, 1] - codes) ** 2)[:, np.newaxis]
+            yield _score_of_means("Brier score", squares, _first, n_resamples)
         likelihood = np.clip(P[rows, codes], np.finfo(np.float64).eps, None)
-        yield _score_of_means("log loss", -np.log(likelihood)[:, np.newaxis], _first)
+        yield _score_of_means("log loss", -np.log(likelihood)[:, np.newaxis], _first, n_resamples)
 
 
-def _regression_scores(y: FloatArray, predicted: FloatArray) -> Iterator[Score]:
+def _regression_scores(y: FloatArray, predicted: FloatArray, n_resamples: int) -> Iterator[Score]:
     residual, centred = y - predicted, y - y.mean()
     if len(np.unique(y)) > 1:
-        yield _score_of_means("R²", np.column_stack([residual**2, centred**2, centred]), _r2)
-    yield _score_of_means("mean absolute error", np.abs(residual)[:, np.newaxis], _first)
-    yield _score_of_means("root mean squared error", (residual**2)[:, np.newaxis], _root)
+        columns = np.column_stack([residual**2, centred**2, centred])
+        yield _score_of_means("R²", columns, _r2, n_resamples)
+    absolute, squared = np.abs(residual)[:, np.newaxis], (residual**2)[:, np.newaxis]
+    yield _score_of_means("mean absolute error", absolute, _first, n_resamples)
+    yield _score_of_means("root mean squared error", squared, _root, n_resamples)
 
 
 def _first(means: FloatArray) -> float:
@@ -107,12 +147,18 @@ def _balanced_accuracy(means: FloatArray) -> float:
     return float((right[shares > 0.0] / shares[shares > 0.0]).mean())
 
 
-def _score_of_means(name: str, columns: FloatArray, score: Callable[[FloatArray], float]) -> Score:
+def _score_of_means(
+    name: str, columns: FloatArray, score: Callable[[FloatArray], float], n_resamples: int
+) -> Score:
     """Return a score that is a function of means over rows."""
-    return _bootstrapped(name, lambda rows: score(columns[rows].mean(axis=0)), len(columns))
+
+    def of_rows(rows: IntArray) -> float:
+        return score(columns[rows].mean(axis=0))
+
+    return _bootstrapped(name, of_rows, len(columns), n_resamples)
 
 
-def _roc_auc(codes: IntArray, values: FloatArray) -> Score:
+def _roc_auc(codes: IntArray, values: FloatArray, n_resamples: int) -> Score:
     """Return the ROC AUC; for more than two classes the mean of each class against the rest."""
     n_classes = values.shape[1]
     positive = [1] if n_classes == 2 else list(range(n_classes))
@@ -121,7 +167,7 @@ def _roc_auc(codes: IntArray, values: FloatArray) -> Score:
     def area(rows: IntArray) -> float:
         return float(np.mean([_area(codes[rows] == k, values[rows, k]) for k in positive]))
 
-    return _bootstrapped(name, area, len(codes))
+    return _bootstrapped(name, area, len(codes), n_resamples)
 
 
 def _area(is_class: BoolArray, value: FloatArray) -> float:
@@ -132,7 +178,7 @@ def _area(is_class: BoolArray, value: FloatArray) -> float:
     return (float(rankdata(value)[is_class].sum()) - 0.5 * m * (m + 1)) / (m * n)
 
 
-def _bootstrapped(name: str, score: Callable[[IntArray], float], n: int) -> Score:
+def _bootstrapped(name: str, score: Callable[[IntArray], float], n: int, n_resamples: int) -> Score:
     """Return a score of rows, with a percentile interval from bootstrap samples of the rows.
 
     `score` is a function of row indices, NaN if the rows lack a class; such resamples are left
@@ -140,10 +186,11 @@ def _bootstrapped(name: str, score: Callable[[IntArray], float], n: int) -> Scor
     root of the sampling fraction.
     """
     rng, size, value = np.random.default_rng(0), min(n, MAX_RESAMPLED), score(np.arange(n))
-    resamples = np.array([score(rng.integers(n, size=size)) for _ in range(N_RESAMPLES)])
+    resamples = np.array([score(rng.integers(n, size=size)) for _ in range(n_resamples)])
     resamples = resamples[~np.isnan(resamples)]
-    if len(resamples) < N_RESAMPLES // 2:
-        return Score(name, value, np.nan, np.nan, "none: too few rows of a class")
+    if n_resamples == 0 or len(resamples) < n_resamples // 2:
+        reason = "too few rows of a class" if n_resamples else "no resamples"
+        return Score(name, value, np.nan, np.nan, f"none: {reason}")
     ends = np.quantile(resamples, [0.5 - LEVEL / 2, 0.5 + LEVEL / 2])
     low, high = value + (ends - value) * np.sqrt(size / n)
     return Score(name, value, float(low), float(high), "bootstrap")
