@@ -92,6 +92,8 @@ def place(tmp_path, monkeypatch):
     (place / "other-2026" / "config.toml").write_text(config)
     monkeypatch.setattr(folders, "PLACES", (tmp_path / "none", place))
     monkeypatch.setattr(folders, "draw", draw)
+    monkeypatch.setattr(folders, "dataset_of", lambda name: name if name == "absent" else None)
+    monkeypatch.setattr(folders, "locate", draw)
     monkeypatch.setattr("kernsemble.experiments.paper.n_draws", lambda name: None)
     monkeypatch.setattr("kernsemble.experiments.paper.compute", computed)
     monkeypatch.setitem(pictures.PICTURES, "curve", curve)
@@ -100,7 +102,7 @@ def place(tmp_path, monkeypatch):
     folders._absence.cache_clear()
 
 
-def draw(name, seed):
+def draw(name, seed=0):
     """Raise the error of a missing data set."""
     if name == "absent":
         raise DatasetNotFoundError("absent is in none of the sources:\n  1. put it there")

@@ -2,9 +2,11 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
+import textwrap
 import time
 
 import pytest
@@ -35,10 +37,10 @@ def test_tables_claims_and_files(reproduce, tmp_path):
         "table1: errors",
         "2.10 ± 0.06 ▼",
         "2.10 ± 0.06 ▲",
-        "✓ good is better than bad: holds on all of 2 sets",
+        "✓ good is better than bad: holds on all 2 sets",
         "✗ bad is better than good: fails on 2 of 2 sets (twonorm; ringnorm)",
-        "Of 4 published numbers, 2 are met within three standard errors (50%), 1 are better by "
-        "more than three and 1 are missed, 1 of them explained by a test.",
+        "Of 4 published numbers, 2 are met within three standard errors (50%), 1 is better by "
+        "more than three and 1 is missed, 1 of them explained by a test.",
         "the 12 cells of this and earlier runs took",
     ):
         assert output in result.stdout
@@ -105,12 +107,51 @@ def test_failures_are_reported_and_retried(reproduce, tmp_path, monkeypatch):
     monkeypatch.setattr("kernsemble.experiments.paper.compute", failing)
     result = reproduce("small-2026", "--progress")
     assert result.exit_code == 1
-    assert "1 cells failed; run the command again to retry them:" in result.stdout
+    assert "1 cell failed; run the command again to retry it:" in result.stdout
     assert "  ringnorm, SVM-Mid, draw 0: ValueError: no such luck" in result.stdout
     assert "12 of 12 cells, 1 failed" in result.stderr
     monkeypatch.setattr("kernsemble.experiments.paper.compute", computed)
     assert reproduce("small-2026").exit_code == 0
     assert len(records(tmp_path)) == 13
+
+
+@pytest.mark.large
+def test_list_needs_neither_data_nor_network(tmp_path):
+    """List all papers in a process without data folder, in which every connection is an error."""
+    program = """
+        import socket, sys
+        def refuse(*arguments): raise AssertionError("the network was asked")
+        socket.socket.connect = socket.getaddrinfo = socket.create_connection = refuse
+        import sklearn.datasets
+        sklearn.datasets.fetch_openml = refuse
+        from kernsemble.cli.app import app
+        app(["reproduce", "--list"])
+    """
+    environment = {name: each for name, each in COMPILED.items() if name != "KERNSEMBLE_DATA"}
+    listed = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)],
+        capture_output=True,
+        text=True,
+        env=environment | {"SCIKIT_LEARN_DATA": str(tmp_path)},
+    )
+    assert listed.returncode == 0, listed.stderr
+    assert "data fetched from OpenML when computed: " in listed.stdout
+    fetched = re.findall(r"^data fetched from OpenML when computed: (.*)", listed.stdout, re.M)
+    assert "sonar" in fetched[0]
+    missing = re.findall(r"^missing data: (.*)", listed.stdout, re.M)
+    assert any("splice" in each for each in missing)
+    assert set(folders.papers()) <= set(re.findall(r"^([\w-]+): ", listed.stdout, re.M))
+
+
+def test_one_table_is_shown_alone_and_the_others_are_named(reproduce, tmp_path):
+    assert reproduce("all").exit_code == 0
+    result = reproduce("small-2026", "table1b")
+    page = (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
+    assert "table1b: errors as the paper meant them</h3>" in page
+    assert "table1: errors</h3>" not in page
+    assert "Also computed: table1, table2;" in page
+    assert "table9" not in page
+    assert "Of 4 published numbers" not in result.stdout
 
 
 def test_list_shows_papers_cells_and_missing_data(run, place):

@@ -80,6 +80,15 @@ def test_import_is_light():
     assert answer.stdout.strip() == "[]"
 
 
+def test_places_are_found_without_reading(tmp_path, monkeypatch):
+    monkeypatch.setenv("KERNSEMBLE_DATA", str(tmp_path))
+    (tmp_path / "splice.npz").touch()
+    assert loading.locate("splice") == tmp_path / "splice.npz"
+    assert loading.locate("sonar") is None  # OpenML
+    with pytest.raises(DatasetNotFoundError, match="put ijcnn1.npz into"):
+        loading.locate("ijcnn1")
+
+
 @pytest.mark.parametrize("entry", list_datasets(), ids=lambda entry: entry.name)
 def test_every_set_of_the_data_folder_matches_the_catalogue(data_folder, entry):
     dataset = load(entry.name)

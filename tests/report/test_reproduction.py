@@ -5,7 +5,8 @@ import re
 import pytest
 from small_paper import TITLE
 
-from kernsemble.experiments import Store, pictures
+from kernsemble.experiments import Cell, Record, Store, pictures
+from kernsemble.experiments.paper import Paper
 from kernsemble.experiments.results import read_results
 from kernsemble.report.reproduction import Drawing, PaperSummary, keep_results, reproduction_page
 
@@ -20,7 +21,7 @@ def test_summaries_have_verdicts_claims_and_failures(small):
     assert summary.tally == (2, 1, 1, 1)
     assert summary.explanations[0][1:] == (
         "bad on ringnorm",
-        "(table1b: 1 of 1 numbers are met.)",
+        "(table1b: 1 of 1 number is met.)",
     )
 
 
@@ -32,23 +33,44 @@ def test_the_page_has_every_part_and_loads_nothing(small):
         "= within",
         "▼ better",
         "▲ worse",
-        "Its columns were exchanged. (table1b: 1 of 1 numbers are met.)",
+        "Its columns were exchanged. (table1b: 1 of 1 number is met.)",
         "1 failed",
         "fails on 2 of 2 sets (twonorm; ringnorm)",
         "Figure not available: KeyError",
         "12 cells took 12 s of\nprocessor time",
-        "Of 4 published numbers, 2 are met within three standard errors (50%), 1 are better",
+        "Of 4 published numbers, 2 are met within three standard errors (50%), 1 is better by more "
+        "than three and 1 is missed, 1 of them explained by a test.",
     ):
         assert text in page
     assert page.count("data:image/png;base64,iVBOR") == 1
     addresses = re.findall(r"(?:src|href)=\"([^\"]*)\"|url\(([^)]*)\)", page)
-    assert {(each[0] or each[1])[:6] for each in addresses} == {"data:,", "data:i", "#small"}
+    assert {(each[0] or each[1])[:6] for each in addresses} == {"data:,", "data:i"}
+
+
+def test_the_page_shows_what_was_asked_for_and_names_the_rest(small):
+    folder = small.paper.folder.with_name("other-2026")
+    config = (folder / "config.toml").read_text().replace("SVM-Stump: fit", "SVM-Perc: fit")
+    (folder / "config.toml").write_text(config)
+    other = Paper.from_folder(folder)
+    with small.store.writing():
+        small.store.append(Record(Cell("twonorm", "SVM-Perc", 0), {"fit": 0.5}))
+    parts = {"small-2026": ["table1b", "figure1"]}
+    page = reproduction_page([small.paper], small.store, parts, [other])
+    headings = re.findall(r"<h[23]>(.*?)</h[23]>", page)
+    assert headings == ["A paper &lt;of&gt; ours", "table1b: errors as the paper meant them"]
+    assert "Also computed: table1, table2;" in page
+    assert "Of 2 published numbers, 2 are met" not in page  # those of table1
+    assert re.findall(r'<figure id="([^"]*)"', page) == ["small-2026-figure1"]
+    assert "1 cell of other-2026;\n<code>kernsemble reproduce other-2026</code>" in page
+    assert "6 cells (a method" in page
+    figure = reproduction_page([small.paper], small.store, {"small-2026": ["figure1"]})
+    assert "None of the tables has been computed" not in figure
 
 
 def test_the_page_of_an_empty_store_reports_it(small, tmp_path):
     page = reproduction_page([small.paper], Store(tmp_path / "empty.jsonl"))
     assert "None of the tables has been computed" in page
-    assert "numbers are met" not in page
+    assert "are met" not in page
     assert "Figure not available: none of its cells has been computed" in page
 
 

@@ -4,6 +4,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 
+from kernsemble._counts import counted
 from kernsemble.experiments.records import Cell, Record
 from kernsemble.experiments.rendering import duration
 
@@ -86,4 +87,4 @@ class Countdown:
         failed = f", {self.n_failed} failed" if self.n_failed else ""
         left = self.seconds_left
         about = "" if not left else f", about {duration(left)} left"
-        return f"{self.n_done} of {self.n_cells} cells{failed}{about}"
+        return f"{self.n_done:,} of {counted(self.n_cells, 'cell')}{failed}{about}"

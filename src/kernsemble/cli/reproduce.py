@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
+from kernsemble._counts import counted, is_or_are
 from kernsemble._files import atomic_write
 from kernsemble._suggestions import suggest
 from kernsemble.cli.console import (
@@ -83,7 +84,7 @@ def reproduce(
 
     known, profile = papers(), "quick" if quick else "full"
     if is_list:
-        _list([known[name] for name in _paper_names(names or [ALL], known)], progress)
+        _list([known[name] for name in _paper_names(names or [ALL], known)])
         return
     if not names:
         raise typer.BadParameter(
@@ -108,8 +109,9 @@ def reproduce(
     _show(requests, records, store, written, time.perf_counter() - start)
     if not is_complete:
         raise InterruptedCommandError(
-            f"interrupted: {len(records)} of {len(cells)} cells are stored in {store.path}; the "
-            "same command continues from there"
+            f"interrupted: {len(records):,} of {counted(len(cells), 'cell')} "
+            f"{is_or_are(len(records))} stored in {store.path}; the same command continues from "
+            "there"
         )
     if any(record.failure for record in records):
         raise typer.Exit(1)
@@ -228,7 +230,7 @@ def _is_noted(n_done: int, n_cells: int) -> bool:
 def _write(
     requests: Sequence[PaperRequest], known: "dict[str, Paper]", store: "Store", output: Path
 ) -> list[Path]:
-    """Write the tables of the requested papers, and the page of all that have numbers."""
+    """Write the tables of the requested papers, and the page of the requested parts."""
     from kernsemble.experiments.rendering import as_markdown
 
     written = [output / f"{each.paper.name}.md" for each in requests]
@@ -246,17 +248,12 @@ def _write(
     except CommandError as error:
         note(error)
         return written
-    names = {each.paper.name for each in requests}
-    shown = [paper for name, paper in known.items() if name in names or _has_numbers(paper, store)]
+    parts = {each.paper.name: each.parts for each in requests}
+    others = [paper for name, paper in known.items() if name not in parts]
+    html = page([each.paper for each in requests], store, parts, others)
     with atomic_write(output / "index.html") as path:
-        path.write_text(page(shown, store), encoding="utf-8")
+        path.write_text(html, encoding="utf-8")
     return [*written, output / "index.html"]
-
-
-def _has_numbers(paper: "Paper", store: "Store") -> bool:
-    return any(
-        entry.ours is not None for name in paper.tables for entry in paper.entries(name, store)
-    )
 
 
 def _keep(paper: "Paper", store: "Store") -> list[Path]:
@@ -282,38 +279,40 @@ def _show(
     for each in requests:
         show_paper(each.paper, each.parts, store)
     if len(requests) > 1:
-        write_line(f"\nAll papers: {Tally.total(each.paper.tally(store) for each in requests)}")
+        total = Tally.total(each.paper.tally(store, each.parts) for each in requests)
+        write_line(f"\nAll papers: {total}")
     show_failures(record for record in records if record.failure)
     write_line("")
     for path in written:
         write_line(f"wrote {path}")
     processor = sum(record.processor for record in records)
     write_line(
-        f"{duration(seconds)}; the {len(records)} cells of this and earlier runs took "
+        f"{duration(seconds)}; the {counted(len(records), 'cell')} of this and earlier runs took "
         f"{duration(processor)} of processor time"
     )
 
 
-def _list(papers: "list[Paper]", progress: bool | None) -> None:
-    """List the tables and figures of each paper, their numbers of cells, and missing data."""
+def _list(papers: "list[Paper]") -> None:
+    """List the tables and figures of each paper and their numbers of cells, without network."""
     from kernsemble.experiments.folders import Availability
 
     for paper in papers:
-        with working(f"looking for data of {paper.name}", progress):
-            availability = Availability.of_paper(paper)
-            available = availability.paper
-            lines = [
-                [
-                    name,
-                    (paper.tables | paper.figures)[name].caption,
-                    *(f"{len(available.cells(p, [name])):,}" for p in ("full", "quick")),
-                ]
-                for name in paper.parts()
+        availability = Availability.of_paper(paper, is_online=False)
+        available = availability.paper
+        lines = [
+            [
+                name,
+                (paper.tables | paper.figures)[name].caption,
+                *(f"{len(available.cells(p, [name])):,}" for p in ("full", "quick")),
             ]
-            totals = [f"{len(available.cells(p)):,}" for p in ("full", "quick")]
+            for name in paper.parts()
+        ]
+        totals = [f"{len(available.cells(p)):,}" for p in ("full", "quick")]
         lines.append(["all", "shared cells counted once", *totals])
         header = ["", "", "cells", "cells with --quick"]
         show_table(f"{paper.name}: {paper.title}", header, lines)
+        if fetched := availability.from_network():
+            write_line(f"data fetched from OpenML when computed: {', '.join(fetched)}\n")
         if availability.missing:
             rows, reasons = zip(*availability.missing.items(), strict=True)
             write_line(f"missing data: {', '.join(rows)}\n  ({one_line(reasons[0])})\n")

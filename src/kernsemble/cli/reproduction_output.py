@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from kernsemble._counts import counted
 from kernsemble.cli.console import one_line, show_table, write_line
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def show_paper(paper: "Paper", parts: Sequence[str], store: "Store") -> None:
         if claim.table in shown:
             write_line(f"{SIGNS[result.holds]} {claim.text}: {outcome_text(result)}")
     if shown:
-        write_line(str(paper.tally(store)))
+        write_line(str(paper.tally(store, parts)))
 
 
 def _cell(table: "PaperTable", entry: "TableEntry") -> Any:
@@ -55,7 +56,10 @@ def show_failures(failures: Iterable["Record"]) -> None:
     """Write the cells that failed, and their errors."""
     failures = list(failures)
     if failures:
-        write_line(f"\n{len(failures)} cells failed; run the command again to retry them:")
+        again = "it" if len(failures) == 1 else "them"
+        write_line(
+            f"\n{counted(len(failures), 'cell')} failed; run the command again to retry {again}:"
+        )
     for each in failures[:MAX_FAILURES]:
         data, method, seed = each.cell
         write_line(f"  {data}, {method}, draw {seed}: {one_line(each.failure)}")

@@ -27,13 +27,19 @@ VARIABLE = "KERNSEMBLE_DATA"
 
 def read_folder(entry: DatasetEntry) -> SourceData:
     """Read a data set from its file in the data folder."""
-    path = _data_folder(entry) / entry.file_name
-    if not path.is_file():
-        raise SourceAbsentError(f"put {entry.file_name} into {path.parent}")
+    path = find_file(entry)
     content = path.read_bytes()
     _check_file(path, content, entry)
     with np.load(BytesIO(content), allow_pickle=False) as arrays:
         return _sample(arrays, source=str(path))
+
+
+def find_file(entry: DatasetEntry) -> Path:
+    """Return the file of a data set in the data folder."""
+    path = _data_folder(entry) / entry.file_name
+    if not path.is_file():
+        raise SourceAbsentError(f"put {entry.file_name} into {path.parent}")
+    return path
 
 
 def _data_folder(entry: DatasetEntry) -> Path:

@@ -1,12 +1,18 @@
 """Loading of named data sets from the first source that has them."""
 
-from kernsemble.datasets.catalogue import find_entry
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+from kernsemble.datasets.catalogue import DatasetEntry, find_entry
 from kernsemble.datasets.dataset import Dataset
-from kernsemble.datasets.folder import read_folder
-from kernsemble.datasets.openml import read_openml
-from kernsemble.datasets.packages import read_package
+from kernsemble.datasets.folder import find_file, read_folder
+from kernsemble.datasets.openml import find_number, read_openml
+from kernsemble.datasets.packages import find_package, read_package
 from kernsemble.datasets.source_data import SourceAbsentError
 from kernsemble.exceptions import DatasetNotFoundError
+
+Found = TypeVar("Found")
 
 
 def load(name: str) -> Dataset:
@@ -48,24 +54,48 @@ def load(name: str) -> Dataset:
     did you mean 'pima'?
     """
     entry = find_entry(name)
+    sample = _first(entry, (read_folder, read_package, read_openml))
+    return Dataset(
+        name=entry.name,
+        title=entry.title,
+        X=sample.X,
+        y=sample.y,
+        splits=sample.splits,
+        target_names=entry.target_names,
+        source=sample.source,
+        feature_names=entry.feature_names,
+        categories=entry.categories,
+        groups=sample.groups,
+    )
+
+
+def locate(name: str) -> Path | None:
+    """Return the file or folder that :func:`load` would read, None if it would ask OpenML.
+
+    Nothing is read, and no connection is made.
+
+    Parameters
+    ----------
+    name : str
+        One of the names in :func:`list_datasets`.
+
+    Raises
+    ------
+    DatasetNotFoundError
+        If no source has it.
+    """
+    sources: Sequence[Callable[[DatasetEntry], Path | int]] = (find_file, find_package, find_number)
+    found = _first(find_entry(name), sources)
+    return found if isinstance(found, Path) else None
+
+
+def _first(entry: DatasetEntry, sources: Sequence[Callable[[DatasetEntry], Found]]) -> Found:
+    """Return the result of the first source that has a data set."""
     remedies = []
-    for read in (read_folder, read_package, read_openml):
+    for find in sources:
         try:
-            sample = read(entry)
+            return find(entry)
         except SourceAbsentError as absence:
             remedies.append(str(absence))
-            continue
-        return Dataset(
-            name=entry.name,
-            title=entry.title,
-            X=sample.X,
-            y=sample.y,
-            splits=sample.splits,
-            target_names=entry.target_names,
-            source=sample.source,
-            feature_names=entry.feature_names,
-            categories=entry.categories,
-            groups=sample.groups,
-        )
     numbered = "".join(f"\n  {place}. {remedy}" for place, remedy in enumerate(remedies, start=1))
-    raise DatasetNotFoundError(f"{name} was not found in any of the three sources:{numbered}")
+    raise DatasetNotFoundError(f"{entry.name} was not found in any of the three sources:{numbered}")

@@ -13,17 +13,14 @@ from kernsemble.exceptions import DatasetMismatchError
 
 def read_openml(entry: DatasetEntry) -> SourceData:
     """Fetch a data set from OpenML; scikit-learn caches it on disk."""
-    if entry.openml_id is None:
-        raise SourceAbsentError("OpenML has no copy in this form")
+    number = find_number(entry)
     from sklearn.datasets import fetch_openml  # slow to import, rarely needed
 
-    source = f"OpenML data set {entry.openml_id}"
+    source = f"OpenML data set {number}"
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # about retries
-            bunch = fetch_openml(
-                data_id=entry.openml_id, as_frame=False, parser="liac-arff", n_retries=1
-            )
+            bunch = fetch_openml(data_id=number, as_frame=False, parser="liac-arff", n_retries=1)
     except OSError as error:
         raise SourceAbsentError(f"go online to fetch {source} ({error})") from error
     try:
@@ -34,6 +31,13 @@ def read_openml(entry: DatasetEntry) -> SourceData:
             f"{entry.file_name} into the folder given by KERNSEMBLE_DATA, which is tried first"
         ) from error
     return SourceData.from_parts(parts, source).checked_against(entry)
+
+
+def find_number(entry: DatasetEntry) -> int:
+    """Return the number of a data set on OpenML, without a connection."""
+    if entry.openml_id is None:
+        raise SourceAbsentError("OpenML has no copy in this form")
+    return entry.openml_id
 
 
 def _features(bunch: Any, entry: DatasetEntry) -> FloatArray:

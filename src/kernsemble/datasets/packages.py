@@ -14,18 +14,24 @@ from kernsemble.exceptions import DatasetMismatchError
 
 def read_package(entry: DatasetEntry) -> SourceData:
     """Read a data set from a package with an unchanged copy of it."""
-    if entry.text_copy is None:
-        raise SourceAbsentError("no Python package contains an unchanged copy")
-    folder = _package_folder(entry.text_copy)
-    parts = [_read_part(folder, files, entry.text_copy, entry) for files in entry.text_copy.parts]
+    copy, folder = _copy(entry), find_package(entry)
+    parts = [_read_part(folder, files, copy, entry) for files in copy.parts]
     return SourceData.from_parts(parts, source=str(folder)).checked_against(entry)
 
 
-def _package_folder(copy: TextCopy) -> Path:
+def find_package(entry: DatasetEntry) -> Path:
+    """Return the folder of an installed package that contains a data set."""
+    copy = _copy(entry)
     spec = find_spec(copy.module)
     if spec is None or not spec.submodule_search_locations:
         raise SourceAbsentError(f"install the package {copy.distribution}, which contains it")
     return Path(spec.submodule_search_locations[0])
+
+
+def _copy(entry: DatasetEntry) -> TextCopy:
+    if entry.text_copy is None:
+        raise SourceAbsentError("no Python package contains an unchanged copy")
+    return entry.text_copy
 
 
 def _read_part(

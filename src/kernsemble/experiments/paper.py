@@ -164,9 +164,9 @@ class Paper:
                 for method in figure.methods:
                     yield row, self.data_name(row), method, figure.runs
 
-    def records(self, store: Store) -> list[Record]:
-        """Return the records of a store that belong to the paper's tables and figures."""
-        pairs = {(data, method) for _, data, method, _ in self._wanted(self.parts())}
+    def records(self, store: Store, parts: Sequence[str] | None = None) -> list[Record]:
+        """Return the records of a store that belong to tables and figures, all by default."""
+        pairs = {(data, method) for _, data, method, _ in self._wanted(self.parts(parts))}
         return [record for pair in sorted(pairs) for record in store.records_of(*pair)]
 
     def parts(self, names: Sequence[str] | None = None) -> list[str]:
@@ -215,11 +215,20 @@ class Paper:
             means = {(entry.row, entry.column): entry.ours for entry in entries if entry.ours}
             yield claim, claim.check(means)
 
-    def tally(self, store: Store) -> Tally:
-        """Count the published numbers by verdict; one that is in two tables counts once."""
+    def tally(self, store: Store, parts: Sequence[str] | None = None) -> Tally:
+        """Count the published numbers by verdict; one that is in two tables counts once.
+
+        Parameters
+        ----------
+        store : Store
+            Records.
+        parts : sequence of str, optional
+            Names of tables and figures; all by default.
+        """
         verdicts: dict[tuple[Any, ...], tuple[Verdict, bool]] = {}
+        names = self.parts(parts)
         for table in self.tables.values():
-            if table.is_ours or not table.is_judged:
+            if table.name not in names or table.is_ours or not table.is_judged:
                 continue
             for entry in self.entries(table.name, store):
                 if entry.comparison is not None:

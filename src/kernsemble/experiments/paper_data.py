@@ -19,6 +19,7 @@ from kernsemble.datasets import (
     make_threenorm,
     make_twonorm,
 )
+from kernsemble.datasets.catalogue import find_entry
 
 N_TRAIN, N_TEST = 300, 3000
 NOISE = "-n"  # suffix of data sets with flipped labels
@@ -44,10 +45,21 @@ class TrainTestData(NamedTuple):
 
 
 class DataGenerator(NamedTuple):
-    """A function that draws data from a seed, and the number of seeds, None if unlimited."""
+    """A function that draws data from a seed.
+
+    Attributes
+    ----------
+    make : callable
+        The function.
+    n_draws : int or None
+        Number of seeds, None if unlimited.
+    dataset : str or None
+        Data set that it reads, None if it draws from a distribution.
+    """
 
     make: Callable[[int], TrainTestData]
     n_draws: int | None = None
+    dataset: str | None = None
 
 
 class RareClass(NamedTuple):
@@ -102,7 +114,14 @@ def n_draws(name: str) -> int | None:
         return None
     if name in GENERATORS:
         return GENERATORS[name].n_draws
-    return len(_read(name.removesuffix(SCALED)).splits) or None
+    return find_entry(name.removesuffix(SCALED)).n_splits or None
+
+
+def dataset_of(name: str) -> str | None:
+    """Return the data set that `draw` reads, None if it draws from a distribution."""
+    if name in GENERATORS:
+        return GENERATORS[name].dataset
+    return name.removesuffix(REDRAWN).removesuffix(SCALED)
 
 
 def rare_rows(name: str) -> tuple[Any, Any]:
@@ -222,13 +241,13 @@ GENERATORS: dict[str, DataGenerator] = {
     },
     "crammer synthetic": DataGenerator(partial(_crammer, 0.0)),
     "crammer synthetic, noisy": DataGenerator(partial(_crammer, 0.03)),
-    "usps pairs": DataGenerator(_pair_of_digits, len(PAIRS)),
-    "spam of zhu": DataGenerator(_spam),
+    "usps pairs": DataGenerator(_pair_of_digits, len(PAIRS), "usps"),
+    "spam of zhu": DataGenerator(_spam, dataset="spam"),
     "zhu spheres": DataGenerator(_sphere),
     "zhu toy": DataGenerator(_sum),
     "zhu larger": DataGenerator(_larger_sum),
     **{
-        name: DataGenerator(partial(rare_fold, case), case.n_folds * case.n_repeats)
+        name: DataGenerator(partial(rare_fold, case), case.n_folds * case.n_repeats, case.data)
         for name, case in RARE_CLASSES.items()
     },
 }

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from kernsemble._counts import counted, is_or_are
 from kernsemble.experiments.claims import ClaimResult
 from kernsemble.experiments.paper import Paper
 from kernsemble.experiments.paper_tables import KnownDifference, PaperTable, TableEntry
@@ -78,7 +79,7 @@ def table_summary(table: PaperTable, rows: list[TableRow]) -> str:
         counts = Counter(each.comparison.verdict for each in entries if each.comparison)
         if counts:
             summary = f"{', '.join(f'{counts[v]} {v.value}' for v in Verdict)}; {summary}"
-    return summary if not failures else f"{summary} {failures} cells failed."
+    return summary if not failures else f"{summary} {counted(failures, 'cell')} failed."
 
 
 def duration(seconds: float) -> str:
@@ -108,9 +109,9 @@ def outcome_text(result: ClaimResult) -> str:
     if result.holds is None:
         return "not computed"
     if result.holds:
-        return f"holds on all of {result.n_rows} sets"
+        return f"holds on {'all ' if result.n_rows > 1 else ''}{counted(result.n_rows, 'set')}"
     failing = "; ".join(result.failing)
-    return f"fails on {len(result.failing)} of {result.n_rows} sets ({failing})"
+    return f"fails on {len(result.failing)} of {counted(result.n_rows, 'set')} ({failing})"
 
 
 def _lines(table: PaperTable, rows: list[TableRow]) -> Iterator[str]:
@@ -147,4 +148,4 @@ def difference_test(paper: Paper, difference: KnownDifference, store: Store) -> 
     if not tested:
         return f"({name}: not computed.)"
     n_met = sum(verdict is not Verdict.WORSE for verdict in tested)
-    return f"({name}: {n_met} of {len(tested)} numbers are met.)"
+    return f"({name}: {n_met} of {counted(len(tested), 'number')} {is_or_are(n_met)} met.)"

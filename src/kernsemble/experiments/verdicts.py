@@ -6,6 +6,8 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
+from kernsemble._counts import counted, is_or_are
+
 MAX_DISTANCE = 3.0  # combined standard errors within which a published number is met
 MAX_POINTS = 0.5  # percentage points within which it is met if both are single runs
 SMALL = 0.1  # numbers below it, such as seconds, are shown with four digits
@@ -106,8 +108,10 @@ class Tally(NamedTuple):
     def __str__(self) -> str:
         if self.n == 0:
             return "No published numbers have been computed."
+        explained = f", {self.explained} of them explained by a test" if self.missed else ""
         return (
-            f"Of {self.n} published numbers, {self.within} are met within three standard errors "
-            f"({self.within / self.n:.0%}), {self.better} are better by more than three and "
-            f"{self.missed} are missed, {self.explained} of them explained by a test."
+            f"Of {counted(self.n, 'published number')}, {self.within} {is_or_are(self.within)} met "
+            f"within three standard errors ({self.within / self.n:.0%}), {self.better} "
+            f"{is_or_are(self.better)} better by more than three and {self.missed} "
+            f"{is_or_are(self.missed)} missed{explained}."
         )

@@ -1,13 +1,14 @@
 """The HTML page of reproduced papers: published and own numbers, verdicts, claims, figures."""
 
 from base64 import b64encode
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from io import BytesIO
 from pathlib import Path
 from typing import NamedTuple, Self
 
+from kernsemble._counts import counted
 from kernsemble.experiments.claims import Claim, ClaimResult
 from kernsemble.experiments.paper import Paper
 from kernsemble.experiments.paper_tables import (
@@ -94,7 +95,11 @@ class PaperSummary:
     tally : Tally
         Numbers of published numbers that are met, better and missed.
     tables : list of ShownTable
-        Tables that have numbers.
+        Tables that were asked for and have numbers.
+    has_tables : bool
+        Whether tables were asked for.
+    elsewhere : list of str
+        Names of other tables that have numbers.
     explanations : list of tuple
         Explanations of differences: the explanation, the numbers concerned, and the agreement of
         the table that tests it.
@@ -111,6 +116,8 @@ class PaperSummary:
     paper: Paper
     tally: Tally
     tables: list[ShownTable]
+    has_tables: bool
+    elsewhere: list[str]
     explanations: list[tuple[KnownDifference, str, str]]
     claims: list[tuple[Claim, ClaimResult, str]]
     drawings: list[Drawing]
@@ -119,14 +126,19 @@ class PaperSummary:
     processor: float
 
     @classmethod
-    def from_store(cls, paper: Paper, store: Store) -> Self:
-        """Return the summary of a paper from the records of a store."""
-        shown = ((table, table_rows(paper, table, store)) for table in paper.tables.values())
-        records = paper.records(store)
+    def from_store(cls, paper: Paper, store: Store, parts: Sequence[str] | None = None) -> Self:
+        """Return the summary of a paper, or of some tables and figures, from a store."""
+        names, records = paper.parts(parts), paper.records(store, parts)
+        tables = ((table, table_rows(paper, table, store)) for table in paper.tables.values())
+        filled = [
+            ShownTable(table, rows, table_summary(table, rows)) for table, rows in tables if rows
+        ]
         return cls(
             paper,
-            paper.tally(store),
-            [ShownTable(table, rows, table_summary(table, rows)) for table, rows in shown if rows],
+            paper.tally(store, names),
+            [each for each in filled if each.table.name in names],
+            any(name in paper.tables for name in names),
+            [each.table.name for each in filled if each.table.name not in names],
             [
                 (
                     each,
@@ -135,8 +147,16 @@ class PaperSummary:
                 )
                 for each in paper.differences
             ],
-            [(claim, found, outcome_text(found)) for claim, found in paper.check_claims(store)],
-            [Drawing.from_store(paper, figure, store) for figure in paper.figures.values()],
+            [
+                (claim, found, outcome_text(found))
+                for claim, found in paper.check_claims(store)
+                if claim.table in names
+            ],
+            [
+                Drawing.from_store(paper, figure, store)
+                for name, figure in paper.figures.items()
+                if name in names
+            ],
             len(records),
             sum(record.failure is not None for record in records),
             sum(record.processor for record in records),
@@ -153,29 +173,47 @@ class PaperSummary:
         return sum(found.holds is not None for _, found, _ in self.claims)
 
 
-def reproduction_page(papers: Iterable[Paper], store: Store) -> str:
+def reproduction_page(
+    papers: Iterable[Paper],
+    store: Store,
+    parts: Mapping[str, Sequence[str]] | None = None,
+    others: Iterable[Paper] = (),
+) -> str:
     """Return one HTML page about papers, from the cells in a store; it opens offline.
 
     Parameters
     ----------
     papers : iterable of Paper
-        Papers, such as those of `kernsemble.experiments.folders.papers`.
+        Papers to show, such as those of `kernsemble.experiments.folders.papers`.
     store : Store
         Records. Drawing the figures may take some seconds each.
+    parts : mapping of str to sequence of str, optional
+        Tables and figures to show, by the name of the paper; all by default. The other tables
+        that have numbers are only named.
+    others : iterable of Paper
+        Papers that are only named, with the command that shows them, if the store has their cells.
     """
-    summaries, records = (
-        [PaperSummary.from_store(each, store) for each in papers],
-        store.records.values(),
-    )
+    wanted = parts or {}
+    summaries = [PaperSummary.from_store(each, store, wanted.get(each.name)) for each in papers]
+    records = {
+        record.cell: record
+        for each in summaries
+        for record in each.paper.records(store, wanted.get(each.paper.name))
+    }
+    named = [
+        (paper, sum(each.cell not in records for each in paper.records(store))) for paper in others
+    ]
     return template("reproduction.html").render(
         papers=summaries,
+        others=[(paper, n_cells) for paper, n_cells in named if n_cells],
         tally=Tally.total(each.tally for each in summaries),
         version=version("kernsemble"),
         n_cells=len(records),
-        processor=sum(record.processor for record in records),
+        processor=sum(record.processor for record in records.values()),
         legend=LEGEND,
         verdict_of=_verdict,
         duration=duration,
+        counted=counted,
     )
 
 
