@@ -85,7 +85,7 @@ def test_places_are_found_without_reading(tmp_path, monkeypatch):
     (tmp_path / "splice.npz").touch()
     assert loading.locate("splice") == tmp_path / "splice.npz"
     assert loading.locate("sonar") is None  # OpenML
-    with pytest.raises(DatasetNotFoundError, match="put ijcnn1.npz into"):
+    with pytest.raises(DatasetNotFoundError, match="put ijcnn1"):
         loading.locate("ijcnn1")
 
 
