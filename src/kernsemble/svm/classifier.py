@@ -23,10 +23,11 @@ from kernsemble.preprocessing import ScalingKind
 from kernsemble.solvers.losses import LOSSES, loss_with_probabilities
 from kernsemble.svm.backends.base import Candidate, Machines, TrainingRows
 from kernsemble.svm.calibration import Calibration, CurveKind, check_calibration
-from kernsemble.svm.estimator import KernelMachine, SelectsSettings
+from kernsemble.svm.estimator import KernelMachine
 from kernsemble.svm.model_selection.cross_validation import held_out_predictions
 from kernsemble.svm.model_selection.grid import Selection, Variant
 from kernsemble.svm.model_selection.out_of_fold import OutOfFold, cross_fitted_probabilities
+from kernsemble.svm.model_selection.selecting_estimator import SelectsSettings
 from kernsemble.svm.multiclass import (
     DecisionShape,
     Multiclass,

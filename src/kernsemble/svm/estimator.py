@@ -1,35 +1,29 @@
 """Base classes of the infinite ensembles: validation, selection of a backend, attributes."""
 
 import warnings
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from abc import ABC
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import product
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import get_scorer
 from sklearn.utils import check_array, check_X_y
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kernsemble._arguments import check_choice, check_count, check_penalty, check_positive
-from kernsemble._folds import FoldRows, as_grid
 from kernsemble._memory import Budget
 from kernsemble._progress import CallbackSupportMixin, Task
-from kernsemble._typing import FloatArray, IntArray, Rows
+from kernsemble._typing import FloatArray, Rows
 from kernsemble._validation import as_table
-from kernsemble.exceptions import ArgumentError
 from kernsemble.kernels import Kernel
-from kernsemble.preprocessing import ScalingKind
 from kernsemble.solvers import Status
 from kernsemble.solvers.losses import LOSSES, LearningTask, Loss, default_loss, losses_for
 from kernsemble.svm.backends import BACKENDS, cheapest_backend, check_solver
 from kernsemble.svm.backends.base import (
     Backend,
-    Candidate,
     Machines,
     PreparedRows,
     SolverSettings,
@@ -37,15 +31,6 @@ from kernsemble.svm.backends.base import (
     Workload,
 )
 from kernsemble.svm.columns import Columns, MixedTable, has_missing, is_mixed, supports_missing
-from kernsemble.svm.model_selection.cross_validation import CrossValidation, warn_unless_converged
-from kernsemble.svm.model_selection.grid import PenaltyGrid, Selection, Variant, search_grid
-from kernsemble.svm.model_selection.race import (
-    MAX_ROWS,
-    MULTIPLES,
-    N_LAST,
-    Race,
-    race_candidates,
-)
 from kernsemble.svm.problem import Problem
 
 ALLOW_NAN = {"ensure_all_finite": "allow-nan"}  # whether NaN is supported depends on the kernel
@@ -269,149 +254,6 @@ class KernelMachine(CallbackSupportMixin, ReadsTables, ABC):  # type: ignore[mis
     def _read_again(self, X: ArrayLike) -> Rows:
         rows, is_supported = super()._read_again(X), self.machines_.supports_missing
         return self._columns.handle_missing(rows, [self.kernel_], self.solver_, is_supported)
-
-
-class SelectsSettings(KernelMachine):
-    """A kernel machine that selects kernel, scaling and C by cross-validation."""
-
-    Cs: Sequence[float] | None
-    cv: Any
-    scoring: Any
-    default_grid: ClassVar[Sequence[float]]
-
-    @property
-    def _is_automatic(self) -> bool:
-        return isinstance(self.kernel, str) and self.kernel.lower() == "auto"
-
-    def _requested_kernels(self) -> list[str | Kernel]:
-        """Return the kernels to select from; stumps for "auto" if kernels cannot race."""
-        return ["stump"] if self._is_automatic else super()._requested_kernels()
-
-    def _requested_scalings(self) -> list[ScalingKind | None] | None:
-        """Return the scalings to select from, None for the default."""
-        return None if self.scaling == "auto" else as_list(self.scaling)
-
-    def _check_settings(self) -> None:
-        super()._check_settings()
-        for name in ("kernel", "scaling"):
-            if len(as_list(getattr(self, name))) == 0:
-                raise ArgumentError(name, getattr(self, name), "use at least one")
-
-    def _choose_backend(self, rows: TrainingRows) -> Backend:
-        """Return the backend; for kernels that race, the cheapest one that supports them all."""
-        backend = super()._choose_backend(rows)
-        if self._races(rows, backend) and not backend.supports_any_kernel:
-            able = [each for each in BACKENDS.values() if each.supports_any_kernel]
-            backend = cheapest_backend(self._workload(rows), able)
-            self.solver_, self.loss_ = backend.name, self._loss_for(backend.name)
-        return backend
-
-    def _races(self, rows: TrainingRows, backend: Backend) -> bool:
-        """Return whether kernels race: for "auto", on numbers without missing values.
-
-        Beyond `MAX_ROWS` rows they race only if stumps need a kernel matrix as well.
-        """
-        if not self._is_automatic or self.mixed_table_ is not None or has_missing(rows.X):
-            return False
-        loss = LOSSES[self._loss_for("auto")]
-        able = [each for each in BACKENDS.values() if each.supports_any_kernel]
-        if self.solver == "auto" and rows.n_rows <= MAX_ROWS:
-            return any(each.supports(loss) for each in able)
-        return backend.supports_any_kernel
-
-    @abstractmethod
-    def _strata(self, y: Any) -> IntArray:
-        """Return the code of the stratum of each row, for samples of a race."""
-
-    def _validation(
-        self,
-        rows: TrainingRows,
-        y: Any,
-        splits: list[FoldRows],
-        scorer: Callable[..., float],
-        predictions: Callable[[FloatArray], BaseEstimator],
-        settings: SolverSettings,
-    ) -> CrossValidation:
-        """Return the cross-validation by `scoring`, or by `scorer` if that is None."""
-        scorer = scorer if self.scoring is None else get_scorer(self.scoring)
-        return CrossValidation(rows, y, splits, scorer, predictions, settings)
-
-    def _penalty_grid(self, multiples: Sequence[float] | None) -> PenaltyGrid:
-        """Return the grid `Cs`; by default multiples of C="scale", or the papers' grid."""
-        if self.Cs is None and multiples is not None:
-            return PenaltyGrid(tuple(multiples), is_relative=True)
-        requested = self.default_grid if self.Cs is None else self.Cs
-        return PenaltyGrid(tuple(as_grid("Cs", requested, check_positive)))
-
-    def _select(
-        self, validation: CrossValidation, backend: Backend, variants: list[Variant], task: Task
-    ) -> Selection:
-        """Select the settings by cross-validation, and store the scores."""
-        select = self._race if self._races(validation.rows, backend) else self._search
-        selection = select(validation, backend, variants, task)
-        self.cv_results_ = selection.results
-        self.best_index_ = selection.index
-        self.best_params_ = selection.params
-        self.best_score_ = selection.score
-        warn_unless_converged(selection.statuses, validation.settings)
-        self.C_ = selection.params["C"] * selection.problems[0].penalty_unit
-        return selection
-
-    def _refit(self, selection: Selection, settings: SolverSettings, task: Task) -> None:
-        """Fit the machines of the selected settings on all rows."""
-        with task.part("refit", 1, len(selection.problems)) as part:
-            self._fit_machines(selection.prepared, selection.problems, settings, None, part)
-
-    def _search(
-        self, validation: CrossValidation, backend: Backend, variants: list[Variant], task: Task
-    ) -> Selection:
-        """Search the grid of kernels, scalings and C."""
-        kernels = self._requested_kernels()
-        default = list(get_args(ScalingKind)) if self._is_automatic else ["range"]
-        scalings = self._requested_scalings() or default
-        pairs = list(product(zip(kernels, self._unbound_kernels(), strict=True), scalings))
-        n_machines = sum(len(variant.problems) for variant in variants)
-        with task.part("selection", 0, len(pairs) * n_machines) as part:
-            return search_grid(
-                validation,
-                backend.open(validation.rows, validation.settings),
-                [Candidate(kernel, scaling) for (_, kernel), scaling in pairs],
-                [{"kernel": label, "scaling": scaling} for (label, _), scaling in pairs],
-                variants,
-                [self._penalty_grid(backend.penalty_multiples)] * len(pairs),
-                self.scoring,
-                part,
-            )
-
-    def _race(
-        self, validation: CrossValidation, backend: Backend, variants: list[Variant], task: Task
-    ) -> Selection:
-        """Run a race, then search the grids of C near the finalists' best, on all rows."""
-        rows, grid = validation.rows, self._penalty_grid(MULTIPLES)
-        candidates = race_candidates(rows.X, rows.weight, self._requested_scalings())
-        n_machines = sum(len(variant.problems) for variant in variants)
-        n_parts = 1 + min(N_LAST, len(candidates)) * n_machines
-        with task.part("selection", 0, n_parts) as part:
-            race = Race(validation, backend, variants[0].problems, grid)
-            finalists = race.finalists(
-                candidates,
-                self._strata(validation.y),
-                np.random.default_rng(validation.settings.draw_seed()),
-                part,
-            )
-            self.race_results_ = race.results
-            final = [each.candidate for each in finalists]
-            selection = search_grid(
-                validation,
-                backend.open(rows, validation.settings),
-                final,
-                [{"kernel": each.kernel, "scaling": each.scaling} for each in final],
-                variants,
-                [grid.narrowed(each.places) for each in finalists],
-                self.scoring,
-                part,
-            )
-        return selection.after(race.statuses)
 
 
 def as_list(values: Any) -> list[Any]:

@@ -16,10 +16,11 @@ from kernsemble._validation import read_weights
 from kernsemble.kernels import Kernel
 from kernsemble.preprocessing import ScalingKind
 from kernsemble.svm.backends.base import Candidate, Machines, TrainingRows
-from kernsemble.svm.estimator import KernelMachine, SelectsSettings
+from kernsemble.svm.estimator import KernelMachine
 from kernsemble.svm.model_selection.cross_validation import HeldOutNumbers
 from kernsemble.svm.model_selection.grid import Variant
 from kernsemble.svm.model_selection.out_of_fold import OutOfFold
+from kernsemble.svm.model_selection.selecting_estimator import SelectsSettings
 from kernsemble.svm.problem import Problem, TargetScale
 
 DEFAULT_EPSILON = 0.1  # in standard deviations of y
