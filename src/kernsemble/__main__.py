@@ -2,6 +2,9 @@
 
 import signal
 import sys
+import time
+
+START = time.perf_counter()
 
 
 def _terminate(number: int, _frame: object) -> None:
@@ -13,8 +16,9 @@ def main() -> None:
     try:
         signal.signal(signal.SIGTERM, _terminate)
         from kernsemble.cli.app import app
+        from kernsemble.cli.stopwatch import Stopwatch
 
-        app(prog_name="kernsemble")
+        app(prog_name="kernsemble", obj=Stopwatch(START))
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in ("typer", "rich"):
             raise

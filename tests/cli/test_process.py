@@ -26,6 +26,7 @@ def typed(*words):
 def test_fit_and_predict_leave_only_their_outputs(folder, tmp_path):
     out, scores = tmp_path / "m.skops", tmp_path / "scores.csv"
     words = "--target", "label", "--drop", "level", "--kernel", "stump", "--jobs", 1, "--folds", 2
+    words = *words, "--no-progress"
     fitted = typed("fit", folder / "train.csv", *words, "--out", out, "--json")
     assert fitted.returncode == 0, fitted.stderr
     assert fitted.stderr == ""

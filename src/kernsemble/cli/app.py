@@ -15,6 +15,7 @@ from typer.core import TyperGroup
 from kernsemble.cli.console import (
     CommandError,
     InterruptedCommandError,
+    WrongUsageError,
     one_line,
     warnings_as_notes,
 )
@@ -25,6 +26,7 @@ from kernsemble.cli.predict import predict
 from kernsemble.cli.rare import rare
 from kernsemble.cli.reproduce import reproduce
 from kernsemble.cli.select import select
+from kernsemble.cli.stopwatch import Stopwatch
 
 __all__ = ["app"]
 
@@ -48,6 +50,7 @@ class Commands(TyperGroup):
         words = list(sys.argv[1:] if args is None else args)
         is_debugged = "--debug" in words
         words = [each for each in words if each != "--debug"] or ["--help"]
+        extra.setdefault("obj", Stopwatch())
         try:
             with warnings_as_notes():
                 code = super().main(
@@ -56,21 +59,23 @@ class Commands(TyperGroup):
             if code == INTERRUPTED:
                 raise KeyboardInterrupt
         except BaseException as error:
-            code = _report_error(error, is_debugged)
+            command = next((each for each in words if each in self.commands), "")
+            code = _report_error(error, is_debugged, f"kernsemble {command}".strip())
         if not standalone_mode:
             return code
         sys.exit(code if isinstance(code, int) else 0)
 
 
-def _report_error(error: BaseException, is_debugged: bool) -> int:
+def _report_error(error: BaseException, is_debugged: bool, command: str) -> int:
     """Write the error message, and return the exit code."""
     if isinstance(error, SystemExit):
         return error.code if isinstance(error.code, int) else FAILURE
     if isinstance(error, (KeyboardInterrupt, typer.Abort)):
         _write_error("interrupted: nothing was written")
         return INTERRUPTED
-    if hasattr(error, "format_message"):  # Click's usage errors
-        _write_error(f"{error.format_message()} (see kernsemble --help)")
+    if isinstance(error, WrongUsageError) or hasattr(error, "format_message"):
+        message = error.format_message() if hasattr(error, "format_message") else error
+        _write_error(f"{message} (see {command} --help)")
         return USAGE
     if is_debugged:
         traceback.print_exception(error)

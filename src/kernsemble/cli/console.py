@@ -11,6 +11,7 @@ from typing import Any
 __all__ = [
     "CommandError",
     "InterruptedCommandError",
+    "WrongUsageError",
     "import_optional",
     "join_names",
     "note",
@@ -28,6 +29,10 @@ class CommandError(Exception):
 
 class InterruptedCommandError(CommandError):
     """Interrupt of a command that kept part of its results; the message contains their path."""
+
+
+class WrongUsageError(CommandError):
+    """Failure because an option is missing or contradicts another one."""
 
 
 def import_optional(

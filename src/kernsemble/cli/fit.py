@@ -1,21 +1,20 @@
 """``kernsemble fit``: fit a model to a table, with model selection by cross-validation."""
 
-import re
-import time
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from kernsemble._files import atomic_write
 from kernsemble.cli.console import (
     CommandError,
+    WrongUsageError,
     import_optional,
+    join_names,
     note,
-    show_table,
     write_json,
-    write_line,
 )
 from kernsemble.cli.options import (
     Drop,
@@ -26,7 +25,6 @@ from kernsemble.cli.options import (
     Progress,
     Seed,
     Table,
-    Target,
     check_output,
     limit_threads,
     missing_markers,
@@ -36,30 +34,20 @@ from kernsemble.cli.progress import follow, working
 from kernsemble.cli.table_files import TableFile
 
 if TYPE_CHECKING:
-    from kernsemble.cli.kernel_search import LeaderboardEntry
     from kernsemble.cli.training_data import TrainingData
-    from kernsemble.inspection.scores import Score
 
 AUTO = "auto"
-MAX_SHOWN = 12
-
-
-class Fitted(NamedTuple):
-    """The results of a fit, and the files written."""
-
-    data: "TrainingData"
-    model: Any
-    board: "list[LeaderboardEntry]"
-    tests: "list[Score]"
-    out: Path
-    report: Path | None
-    seconds: float
+LIKELY_TARGETS = ("target", "label", "class", "y", "outcome", "response")
 
 
 def fit(  # noqa: PLR0913, PLR0917 (options, given by name)
+    context: typer.Context,
     train: Table,
-    target: Target,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Model file to write (.skops).")],
+    target: Annotated[str | None, typer.Option("--target", "-t", help="Column to predict.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="Model file to write; default: TABLE.skops beside TABLE."),
+    ] = None,
     kernel: Annotated[
         list[str],
         typer.Option(
@@ -68,6 +56,10 @@ def fit(  # noqa: PLR0913, PLR0917 (options, given by name)
     ] = [AUTO],  # noqa: B006 (typer copies it)
     test: Annotated[
         Path | None, typer.Option("--test", help="Table to test the model on, for unbiased scores.")
+    ] = None,
+    holdout: Annotated[
+        float | None,
+        typer.Option("--holdout", help="Share of rows to test the model on, such as 0.2."),
     ] = None,
     report: Annotated[Path | None, typer.Option("--report", help="HTML report to write.")] = None,
     task: Annotated[
@@ -91,6 +83,16 @@ def fit(  # noqa: PLR0913, PLR0917 (options, given by name)
     max_rows: Annotated[
         int | None, typer.Option("--max-rows", min=2, help="Maximum number of training rows.")
     ] = None,
+    memory: Annotated[
+        float | None,
+        typer.Option("--memory", min=1, help="Memory for kernel matrices, in MB."),
+    ] = None,
+    tol: Annotated[
+        float | None, typer.Option("--tol", help="Tolerance of the solver at which it stops.")
+    ] = None,
+    max_iter: Annotated[
+        int | None, typer.Option("--max-iter", min=1, help="Maximum iterations per machine.")
+    ] = None,
     drop: Drop = None,
     missing: Missing = None,
     seed: Seed = 0,
@@ -104,48 +106,118 @@ def fit(  # noqa: PLR0913, PLR0917 (options, given by name)
     Kernels, scalings and C are compared, and the best are refitted to all rows.
     """
     limit_threads(jobs)
-    from kernsemble.cli.kernel_search import LOSSES, KernelSearch, leaderboard
+    markers = missing_markers(missing)
+    target = target or _ask_for_target(TableFile(train, markers))
+    out = out or _default_output(train)
+    _check_test_options(test, holdout)
+    with working("loading", progress):
+        from kernsemble.cli.fit_output import (
+            Fitted,
+            as_object,
+            report_contents,
+            score_model,
+            show,
+            show_data,
+        )
+        from kernsemble.cli.kernel_search import LOSSES, KernelSearch, leaderboard
+        from kernsemble.cli.model_files import TableSchema
+        from kernsemble.cli.training_data import read_training_data
 
-    kernels = _checked_kernels(kernel)
-    _check_choices(task, scaling, solver, loss)
-    _check_scoring(scoring)
-    _check_outputs(out, report, force, (train, test))
+        _check_choices(task, scaling, solver, loss)
+        _check_scoring(scoring)
+        search = KernelSearch(_checked_kernels(kernel), scaling, solver, loss, folds, scoring, seed)
+        search = search._replace(memory=memory, tol=tol, max_iter=max_iter)
+        _check_outputs(out, report, force, (train, test))
+    watch = context.obj
+    watch.lap("loading")
 
-    from kernsemble.cli.model_files import TableSchema
-    from kernsemble.cli.training_data import read_test_data, read_training_data
-    from kernsemble.inspection.predictions import Predictions
-    from kernsemble.inspection.scores import scores
-
-    start, markers = time.perf_counter(), missing_markers(missing)
-    train_file = TableFile(train, markers)
-    test_file = None if test is None else TableFile(test, markers)
     given = None if task == AUTO else task
     with working("reading", progress):
+        train_file = TableFile(train, markers)
+        test_file = None if test is None else TableFile(test, markers)
         data = read_training_data(train_file, target, tuple(drop or ()), given, max_rows, seed)  # type: ignore[arg-type]
         _check_choice("--loss", loss, LOSSES[data.task])
-        held_out = None if test_file is None else read_test_data(test_file, target, data)
-    model = KernelSearch(kernels, scaling, solver, loss, folds, scoring, seed).estimator(data)
+        data, tested = _split(data, target, test_file, holdout, seed)
+        model = search.estimator(data)
+    watch.lap("reading")
     if not json:
-        _show_data(data, train, target, is_inferred=given is None)
+        show_data(data, tested, train, target, is_inferred=given is None)
+    with follow(model, progress), _named_errors(train, scoring):
+        model.fit(data.X, data.y)
+    watch.lap("selection")
+    with working("scoring", progress):
+        board = leaderboard(model, search.metric(data.task))
+        scored = score_model(model, data, tested, "test rows" if test else "held-out rows")
+    TableSchema.from_kinds(data.kinds, target, markers).attach_to(model)
+    watch.lap("scoring")
+    with working("writing", progress):
+        title = f"{target} of {train.name}"
+        page = report_contents(data, tested, board, title) if report else {}
+        _write_files(model, out, report, page)
+    watch.lap("writing" if report is None else "report")
+    fitted = Fitted(data, model, search, board, scored, out, report, watch)
+    if json:
+        write_json(as_object(fitted, target))
+    else:
+        show(fitted)
+
+
+def _default_output(train: Path) -> Path:
+    """Return the name of a model file beside the table; in this folder for standard input."""
+    if str(train) == "-":
+        return Path("model.skops")
+    name = train.name.removesuffix(".gz").removesuffix(".zip")
+    return train.with_name(f"{Path(name).stem}.skops")
+
+
+def _check_test_options(test: Path | None, holdout: float | None) -> None:
+    if test is not None and holdout is not None:
+        raise WrongUsageError(
+            f"--test {test} and --holdout {holdout:g} both give rows to test on: use one of them"
+        )
+    if holdout is not None and not 0.0 < holdout < 1.0:
+        raise WrongUsageError(f"--holdout {holdout:g}: use a share between 0 and 1, such as 0.2")
+
+
+def _ask_for_target(table: TableFile) -> str:
+    """Raise an error that lists the columns, since there is no target."""
+    columns = table.columns
+    likely = [name for name in columns if name.lower() in LIKELY_TARGETS] or columns[-1:]
+    raise WrongUsageError(
+        f"--target is missing, the column to predict: {table.path} has the columns "
+        f"{join_names(columns, 12)}; perhaps --target {likely[0]!r}"
+    )
+
+
+def _split(
+    data: "TrainingData", target: str, test: TableFile | None, holdout: float | None, seed: int
+) -> "tuple[TrainingData, TrainingData | None]":
+    """Return the training rows, and those to test on if there are any."""
+    from kernsemble.cli.held_out_rows import hold_out, n_trained_on
+    from kernsemble.cli.training_data import read_test_data
+
+    if holdout is not None:
+        return hold_out(data, holdout, seed)
+    if test is None:
+        return data, None
+    tested = read_test_data(test, target, data)
+    n = n_trained_on(data, tested)
+    if n:
+        note(
+            f"{test.path}: {n:,} of {tested.n_rows:,} test rows are also training rows, so the "
+            "scores are optimistic: use other rows, or --holdout 0.2 instead of --test"
+        )
+    return data, tested
+
+
+@contextmanager
+def _named_errors(train: Path, scoring: str | None) -> Iterator[None]:
+    """Name the table in errors of the library."""
     try:
-        with follow(model, progress):
-            model.fit(data.X, data.y)
+        yield
     except ValueError as error:
         with_scoring = f" with --scoring {scoring}" if scoring else ""
         raise CommandError(f"{train} cannot be fitted{with_scoring}: {error}") from error
-    metric = scoring or ("accuracy" if data.task == "classification" else "r2")
-    board = leaderboard(model, metric, data.n_rows)
-    tests = []
-    if held_out:
-        tests = scores(Predictions.from_estimator(model, held_out.X, held_out.y, "test rows"))
-    TableSchema.from_kinds(data.kinds, target, markers).attach_to(model)
-    page = _report_contents(data, held_out, board, f"{target} of {train.name}") if report else {}
-    _write_files(model, out, report, page)
-    fitted = Fitted(data, model, board, tests, out, report, time.perf_counter() - start)
-    if json:
-        write_json(_as_object(fitted, target))
-    else:
-        _show(fitted)
 
 
 def _check_choices(task: str, scaling: str, solver: str, loss: str) -> None:
@@ -184,8 +256,8 @@ def _checked_kernels(given: list[str]) -> tuple[str, ...]:
             if name != AUTO:
                 as_kernel(name)
         except ArgumentError as error:
-            known = ", ".join(KERNELS)
-            hint = suggest(error.value, KERNELS, otherwise="no such kernel")
+            known = ", ".join((AUTO, *KERNELS))
+            hint = suggest(error.value, (AUTO, *KERNELS), otherwise="no such kernel")
             raise typer.BadParameter(
                 f"{error.value!r}: {hint} (kernels: {known})", param_hint="--kernel"
             ) from error
@@ -220,32 +292,6 @@ def _report_writer() -> Any:
     return import_optional("report", "write_report", "writing --report", remedy)
 
 
-def _report_contents(
-    data: "TrainingData",
-    held_out: "TrainingData | None",
-    board: "list[LeaderboardEntry]",
-    title: str,
-) -> dict[str, Any]:
-    """Return the contents of a report besides the model."""
-    return {
-        "X": data.X,
-        "y": data.y,
-        "X_test": None if held_out is None else held_out.X,
-        "y_test": None if held_out is None else held_out.y,
-        "title": title,
-        "leaderboard": [
-            {
-                "kernel": _short(each.kernel),
-                "scaling": each.scaling,
-                "C": f"{each.C:.3g}",
-                f"{each.score.name} (95 % interval)": str(each.score),
-                "rows": f"{each.n_rows:,}",
-            }
-            for each in board[:MAX_SHOWN]
-        ],
-    }
-
-
 def _write_files(model: Any, out: Path, report: Path | None, contents: dict[str, Any]) -> None:
     """Write all files, or none of them."""
     from kernsemble.persistence import save
@@ -254,74 +300,3 @@ def _write_files(model: Any, out: Path, report: Path | None, contents: dict[str,
         save(model, files.enter_context(atomic_write(out)))
         if report is not None:
             _report_writer()(model, files.enter_context(atomic_write(report)), **contents)
-
-
-def _show_data(data: "TrainingData", path: Path, target: str, is_inferred: bool) -> None:
-    kinds = list(data.kinds.values())
-    n_numbers, n_categories = kinds.count("number"), kinds.count("category")
-    write_line(
-        f"{path}: {data.n_rows:,} rows, {n_numbers} numeric and {n_categories} categorical "
-        f"columns{', with missing values' if data.has_missing else ''}"
-    )
-    how = " (inferred; set it with --task)" if is_inferred else ""
-    if data.task == "classification":
-        import numpy as np
-
-        classes, counts = np.unique(data.y, return_counts=True)
-        shares = ", ".join(
-            f"{label!s} {100 * n / data.n_rows:.1f} %"
-            for label, n in list(zip(classes, counts, strict=True))[:MAX_SHOWN]
-        )
-        more = f", and {len(classes) - MAX_SHOWN} more" if len(classes) > MAX_SHOWN else ""
-        write_line(f"{target}: classification{how}, {len(classes)} classes: {shares}{more}")
-    else:
-        write_line(f"{target}: regression{how}, from {data.y.min():g} to {data.y.max():g}")
-
-
-def _show(fitted: Fitted) -> None:
-    n_all, board = fitted.data.n_rows, fitted.board
-    best = board[0]
-    is_race = any(each.n_rows < n_all for each in board)
-    header = ["", "kernel", "scaling", "C", f"{best.score.name} (95 % interval)"]
-    rows = [
-        [str(place), _short(each.kernel), each.scaling, f"{each.C:.3g}", str(each.score)]
-        + ([f"{each.n_rows:,}"] if is_race else [])
-        for place, each in enumerate(board[:MAX_SHOWN], start=1)
-    ]
-    n_folds = fitted.model.cv.get_n_splits()
-    show_table(f"Leaderboard, {n_folds} folds", header + (["on rows"] if is_race else []), rows)
-    write_line(f"selected: {_short(best.kernel)}, scaling {best.scaling}, C = {best.C:.3g}")
-    if fitted.tests:
-        for score in fitted.tests:
-            write_line(f"test: {score.name} {score}")
-    elif len(board) > 1:
-        note(
-            f"the best of {len(board)} cross-validation scores is optimistic; use --test for an "
-            "unbiased score"
-        )
-    for path in (fitted.out, fitted.report):
-        if path is not None:
-            write_line(f"wrote {path}")
-    write_line(f"{fitted.seconds:.1f} seconds")
-
-
-def _short(kernel: str) -> str:
-    """Return the text of a kernel with three digits per number."""
-    return re.sub(r"\d+\.\d+(e-?\d+)?", lambda found: f"{float(found[0]):.3g}", kernel)
-
-
-def _as_object(fitted: Fitted, target: str) -> dict[str, Any]:
-    data = fitted.data
-    return {
-        "command": "fit",
-        "task": data.task,
-        "target": target,
-        "rows": data.n_rows,
-        "columns": data.kinds,
-        "classes": fitted.model.classes_ if data.task == "classification" else None,
-        "leaderboard": [{**each._asdict(), "score": each.score._asdict()} for each in fitted.board],
-        "test": [score._asdict() for score in fitted.tests],
-        "model": str(fitted.out),
-        "report": fitted.report and str(fitted.report),
-        "seconds": round(fitted.seconds, 3),
-    }

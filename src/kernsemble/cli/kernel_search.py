@@ -12,7 +12,15 @@ from kernsemble.preprocessing import ScalingKind
 from kernsemble.solvers.losses import LearningTask, losses_for
 from kernsemble.svm.backends import solver_names
 
-__all__ = ["LOSSES", "SCALINGS", "SOLVERS", "KernelSearch", "LeaderboardEntry", "leaderboard"]
+__all__ = [
+    "LOSSES",
+    "SCALINGS",
+    "SOLVERS",
+    "KernelSearch",
+    "LeaderboardEntry",
+    "leaderboard",
+    "search_summary",
+]
 
 AUTO = "auto"
 SCALINGS: tuple[str, ...] = get_args(ScalingKind)
@@ -32,6 +40,9 @@ class KernelSearch(NamedTuple):
     folds: int | None = None
     scoring: str | None = None
     seed: int = 0
+    memory: float | None = None  # megabytes for kernel matrices
+    tol: float | None = None
+    max_iter: int | None = None
 
     def estimator(self, data: TrainingData) -> Any:
         """Return the unfitted estimator that selects kernel, scaling and C by cross-validation."""
@@ -44,7 +55,7 @@ class KernelSearch(NamedTuple):
         family = InfiniteEnsembleClassifierCV if is_classifier else InfiniteEnsembleRegressorCV
         every = AUTO if is_automatic else list(SCALINGS)
         scaling: Any = every if self.scaling == AUTO else self.scaling
-        return family(
+        estimator = family(
             kernel=AUTO if is_automatic else list(self.kernels),
             scaling=scaling,
             cv=folds(self._n_folds(data), shuffle=True, random_state=self.seed),
@@ -52,7 +63,14 @@ class KernelSearch(NamedTuple):
             random_state=self.seed,
             solver=self.solver,
             loss=self.loss,
+            cache_size=self.memory,
+            max_iter=self.max_iter,
         )
+        return estimator if self.tol is None else estimator.set_params(tol=self.tol)
+
+    def metric(self, task: LearningTask) -> str:
+        """Return the name of the score that models are compared by."""
+        return self.scoring or ("accuracy" if task == "classification" else "r2")
 
     def _n_folds(self, data: TrainingData) -> int:
         """Return the number of folds; every class must have at least as many rows."""
@@ -75,33 +93,20 @@ class KernelSearch(NamedTuple):
 
 
 class LeaderboardEntry(NamedTuple):
-    """A kernel with a scaling: its best C, its score, and the number of rows it was scored on."""
+    """A kernel with a scaling, its best C, and its score."""
 
     kernel: str
     scaling: str
     C: float
     score: Score
-    n_rows: int
 
 
-def leaderboard(model: Any, metric: str, n_rows: int) -> list[LeaderboardEntry]:
-    """Return the kernels and scalings that were compared, the best first.
+def leaderboard(model: Any, metric: str) -> list[LeaderboardEntry]:
+    """Return the kernels and scalings that were cross-validated on all rows, the best first.
 
-    In a race, those eliminated on part of the rows follow those scored on more.
+    Every score is a mean over the same folds, at the best C. Candidates that a race eliminated on
+    samples of the rows are not listed, since their scores are not comparable.
     """
-    compared = _cross_validated(model, metric, n_rows)
-    raced = getattr(model, "race_results_", None)
-    if raced:
-        known = {(_family(each.kernel), each.scaling) for each in compared}
-        compared += [
-            each
-            for each in _raced(raced, metric)
-            if (_family(each.kernel), each.scaling) not in known
-        ]
-    return compared
-
-
-def _cross_validated(model: Any, metric: str, n_rows: int) -> list[LeaderboardEntry]:
     results = model.cv_results_
     folds = fold_scores(results)
     best: dict[tuple[str, str], LeaderboardEntry] = {}
@@ -111,25 +116,27 @@ def _cross_validated(model: Any, metric: str, n_rows: int) -> list[LeaderboardEn
         key = str(params["kernel"]), str(params["scaling"])
         if key not in best:
             score = fold_score(metric, folds[place], most=1.0)
-            best[key] = LeaderboardEntry(*key, params["C"], score, n_rows)
+            best[key] = LeaderboardEntry(*key, params["C"], score)
     return list(best.values())
 
 
-def _raced(results: dict[str, list[Any]], metric: str) -> list[LeaderboardEntry]:
-    """Return the best kernel of each family and scaling, on the most rows it was scored on."""
-    names = ("kernel", "scaling", "C", "mean_test_score", "n_rows")
-    entries = [
-        LeaderboardEntry(
-            str(kernel), str(scaling), C, Score(metric, mean, np.nan, np.nan, "none"), n
-        )
-        for kernel, scaling, C, mean, n in zip(*(results[name] for name in names), strict=True)
-    ]
-    entries.sort(key=lambda each: (-each.n_rows, -np.nan_to_num(each.score.value, nan=-np.inf)))
-    best: dict[tuple[str, str], LeaderboardEntry] = {}
-    for each in entries:
-        best.setdefault((_family(each.kernel), each.scaling), each)
-    return list(best.values())
+def search_summary(model: Any, n_compared: int) -> str:
+    """Return a line about what was compared, and what was left out or eliminated before."""
+    found = getattr(model, "search_summary_", None)
+    text = f"compared {n_compared} kernels and scalings" if found is None else str(found)
+    n_eliminated = _n_eliminated(model)
+    if n_eliminated:
+        text += f"; {n_eliminated} were eliminated on samples of the rows"
+    return text
 
 
-def _family(kernel: str) -> str:
-    return kernel.partition("(")[0].lower()
+def _n_eliminated(model: Any) -> int:
+    """Return the number of kernels and scalings of a race that were not finalists."""
+    raced = getattr(model, "race_results_", None)
+    if not raced:
+        return 0
+    finalists = {
+        (str(each["kernel"]), str(each["scaling"])) for each in model.cv_results_["params"]
+    }
+    everyone = zip(map(str, raced["kernel"]), map(str, raced["scaling"]), strict=True)
+    return len(set(everyone) - finalists)

@@ -37,29 +37,35 @@ class Score(NamedTuple):
         """The labelled confidence interval, "" if there is none."""
         if not np.isfinite(self.high - self.low):
             return ""
-        level = f"{100 * LEVEL:.0f} % CI"
-        return f"{level} {format_score(self.low)} to {format_score(self.high)}"
+        return f"{100 * LEVEL:.0f} % CI {self.format(self.low)} to {self.format(self.high)}"
 
     def __str__(self) -> str:
         interval = self.interval
-        return format_score(self.value) + (f" ({interval})" if interval else "")
+        return self.format(self.value) + (f" ({interval})" if interval else "")
+
+    def format(self, value: float) -> str:
+        """Return a value of this score as text, such as that of another model."""
+        return format_score(value, has_unit=self.name.endswith("error"))
 
 
-def format_score(value: float) -> str:
+def format_score(value: float, has_unit: bool = False) -> str:
     """Return a score as text, with three digits after the point.
 
-    Numbers of 1,000 or more have one, and numbers near zero have three significant digits.
+    Large numbers have one, and small numbers with a unit, such as errors, three significant digits.
 
     Examples
     --------
     >>> from kernsemble.inspection.scores import format_score
-    >>> [format_score(value) for value in (0.80912, 12345.678, 0.00001234)]
-    ['0.809', '12,345.7', '1.23e-05']
+    >>> [format_score(value) for value in (0.80912, 12345.678, -0.0001)]
+    ['0.809', '12,345.7', '0.000']
+    >>> format_score(0.00001234, has_unit=True)
+    '1.23e-05'
     """
-    size = abs(value)
-    if size >= 1000.0:
+    if abs(value) >= 1000.0:
         return f"{value:,.1f}"
-    return f"{value:.3g}" if 0.0 < size < 0.0005 else f"{value:.3f}"
+    if has_unit and 0.0 < abs(value) < 0.0995:
+        return f"{value:.3g}"
+    return f"{value if abs(value) >= 0.0005 else 0.0:.3f}"
 
 
 def wilson(n_right: int, n: int) -> tuple[float, float]:

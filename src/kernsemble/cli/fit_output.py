@@ -1,0 +1,234 @@
+"""Output of ``kernsemble fit``: data, leaderboard, scores, JSON, and the contents of the report."""
+
+import re
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kernsemble.cli.console import note, show_table, write_line
+from kernsemble.cli.kernel_search import KernelSearch, LeaderboardEntry, search_summary
+from kernsemble.cli.stopwatch import Stopwatch
+from kernsemble.cli.training_data import TrainingData
+from kernsemble.inspection.predictions import Predictions
+from kernsemble.inspection.scores import Score, scores
+
+__all__ = [
+    "Fitted",
+    "ModelScores",
+    "as_object",
+    "report_contents",
+    "score_model",
+    "show",
+    "show_data",
+]
+
+MAX_SHOWN = 12
+SCORER_NAMES = {  # scores shown for scikit-learn's scorers
+    "r2": "R²",
+    "balanced_accuracy": "balanced accuracy",
+    "roc_auc": "ROC AUC",
+    "neg_log_loss": "log loss",
+    "neg_brier_score": "Brier score",
+    "neg_mean_absolute_error": "mean absolute error",
+    "neg_root_mean_squared_error": "root mean squared error",
+}
+
+
+class ModelScores(NamedTuple):
+    """Scores of a model on rows that it was not fitted to, and those of always the same guess."""
+
+    rows: str  # kind of the rows, such as "test rows"
+    n_rows: int
+    scores: list[Score]
+    guess: Any  # the largest class, or the mean
+    guessing: dict[str, float]  # scores of the guess
+
+    def headline(self, scoring: str | None) -> Score:
+        """Return the score that the model was selected by, or the first one."""
+        name = SCORER_NAMES.get(scoring or "", scoring)
+        return next((each for each in self.scores if each.name == name), self.scores[0])
+
+    @property
+    def guess_text(self) -> str:
+        """The guess as text."""
+        if isinstance(self.guess, float):
+            return f"always guessing the mean, {self.guess:.4g}"
+        return f"always guessing {self.guess!s}"
+
+
+class Fitted(NamedTuple):
+    """The results of a fit, and the files written."""
+
+    data: TrainingData
+    model: Any
+    search: KernelSearch
+    board: list[LeaderboardEntry]
+    scored: ModelScores
+    out: Path
+    report: Path | None
+    watch: Stopwatch
+
+
+def score_model(
+    model: Any, data: TrainingData, tested: TrainingData | None, rows: str
+) -> ModelScores:
+    """Return the scores on test rows or, without any, those of out-of-fold predictions."""
+    if tested is None:
+        found, rows = Predictions.from_out_of_fold(model, data.y), "out-of-fold rows"
+    else:
+        found = Predictions.from_estimator(model, tested.X, tested.y, "test rows")
+    guesses = found.always_guessing(data.y)
+    guessing = {each.name: each.value for each in scores(guesses, n_resamples=0)}
+    return ModelScores(rows, len(found.y), scores(found), guesses.predicted.tolist()[0], guessing)
+
+
+def report_contents(
+    data: TrainingData, tested: TrainingData | None, board: list[LeaderboardEntry], title: str
+) -> dict[str, Any]:
+    """Return the contents of a report besides the model."""
+    return {
+        "X": data.X,
+        "y": data.y,
+        "X_test": None if tested is None else tested.X,
+        "y_test": None if tested is None else tested.y,
+        "title": title,
+        "leaderboard": [
+            dict(zip(_header(board), _cells(each), strict=True)) for each in board[:MAX_SHOWN]
+        ],
+    }
+
+
+def _header(board: list[LeaderboardEntry]) -> list[str]:
+    metric = board[0].score.name
+    return ["kernel", "scaling", "C", f"{SCORER_NAMES.get(metric, metric)} ± standard error"]
+
+
+def _cells(entry: LeaderboardEntry) -> list[str]:
+    score = entry.score
+    error = f" ± {score.format(score.standard_error)}" if np.isfinite(score.standard_error) else ""
+    return [
+        short_kernel(entry.kernel),
+        entry.scaling,
+        f"{entry.C:.3g}",
+        f"{score.format(score.value)}{error}",
+    ]
+
+
+def short_kernel(kernel: str) -> str:
+    """Return the text of a kernel with three digits per number."""
+    return re.sub(r"\d+\.\d+(e-?\d+)?", lambda found: f"{float(found[0]):.3g}", kernel)
+
+
+def show_data(
+    data: TrainingData, tested: TrainingData | None, path: Path, target: str, is_inferred: bool
+) -> None:
+    """Write the size of the data, and the task."""
+    kinds = list(data.kinds.values())
+    n_categories = kinds.count("category")
+    missing = ", with missing values" if data.has_missing else ""
+    write_line(
+        f"{path}: {data.n_rows:,} rows, {len(kinds) - n_categories} numeric and {n_categories} "
+        f"categorical columns{missing}"
+        + (f"; {tested.n_rows:,} rows to test on" if tested is not None else "")
+    )
+    how = " (inferred; set it with --task)" if is_inferred else ""
+    if data.task == "classification":
+        classes, counts = np.unique(data.y, return_counts=True)
+        shares = ", ".join(
+            f"{label!s} {100 * n / data.n_rows:.1f} %"
+            for label, n in list(zip(classes, counts, strict=True))[:MAX_SHOWN]
+        )
+        more = f", and {len(classes) - MAX_SHOWN} more" if len(classes) > MAX_SHOWN else ""
+        write_line(f"{target}: classification{how}, {len(classes)} classes: {shares}{more}")
+    else:
+        write_line(f"{target}: regression{how}, from {data.y.min():g} to {data.y.max():g}")
+
+
+def show(fitted: Fitted) -> None:
+    """Write the leaderboard, the scores, the files and the time; the headline is the last line."""
+    board, scored = fitted.board, fitted.scored
+    rows = [[str(place), *_cells(each)] for place, each in enumerate(board[:MAX_SHOWN], start=1)]
+    n_folds = fitted.model.cv.get_n_splits()
+    show_table(f"Leaderboard, {n_folds} folds", ["", *_header(board)], rows)
+    best = board[0]
+    write_line(f"selected: {short_kernel(best.kernel)}, scaling {best.scaling}, C = {best.C:.3g}")
+    write_line(search_summary(fitted.model, len(board)))
+    _show_scores(scored)
+    for path in (fitted.out, fitted.report):
+        if path is not None:
+            write_line(f"wrote {path}")
+    write_line(str(fitted.watch))
+    write_line(headline(scored, fitted.search.scoring))
+    if scored.rows == "out-of-fold rows" and len(board) > 1:
+        note(
+            f"the best of {len(board)} cross-validation scores is optimistic; use --holdout 0.2 or "
+            "--test for an unbiased score"
+        )
+    if fitted.report is None:
+        note("add --report report.html for a report with plots")
+
+
+def _show_scores(scored: ModelScores) -> None:
+    rows = [
+        [
+            each.name,
+            each.format(each.value),
+            each.interval.partition("CI ")[2],
+            each.format(scored.guessing[each.name]),
+        ]
+        for each in scored.scores
+    ]
+    show_table(
+        f"Scores on {scored.n_rows:,} {scored.rows}",
+        ["", "value", "95 % CI", scored.guess_text],
+        rows,
+    )
+
+
+def headline(scored: ModelScores, scoring: str | None) -> str:
+    """Return the main score with the rival that always guesses the same, in one line."""
+    best = scored.headline(scoring)
+    text = (
+        f"{best.name} {best} on {scored.n_rows:,} {scored.rows}; {scored.guess_text}: "
+        f"{best.format(scored.guessing[best.name])}"
+    )
+    errors = [each for each in scored.scores if each.name == "mean absolute error"]
+    if errors and errors[0] is not best:
+        (error,) = errors
+        text += (
+            f"; {error.name} {error.format(error.value)} instead of "
+            f"{error.format(scored.guessing[error.name])}"
+        )
+    return text
+
+
+def as_object(fitted: Fitted, target: str) -> dict[str, Any]:
+    """Return the results as a JSON object."""
+    data, scored = fitted.data, fitted.scored
+    best = scored.headline(fitted.search.scoring)
+    return {
+        "command": "fit",
+        "task": data.task,
+        "target": target,
+        "rows": data.n_rows,
+        "columns": data.kinds,
+        "classes": fitted.model.classes_ if data.task == "classification" else None,
+        "leaderboard": [{**each._asdict(), "score": each.score._asdict()} for each in fitted.board],
+        "search": search_summary(fitted.model, len(fitted.board)),
+        "headline": _score_object(best, scored),
+        "scored_on": scored.rows,
+        "scored_rows": scored.n_rows,
+        "guess": scored.guess,
+        "scores": [_score_object(each, scored) for each in scored.scores],
+        "model": str(fitted.out),
+        "report": fitted.report and str(fitted.report),
+        "seconds": round(fitted.watch.seconds, 3),
+        "seconds_by_part": {name: round(each, 3) for name, each in fitted.watch.parts.items()},
+    }
+
+
+def _score_object(score: Score, scored: ModelScores) -> dict[str, Any]:
+    values = score._asdict()
+    del values["standard_error"]  # of means over folds only
+    return {**values, "always_guessing": scored.guessing[score.name]}
