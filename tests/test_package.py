@@ -16,6 +16,7 @@ from kernsemble import exceptions
 from kernsemble._arguments import check_positive
 from kernsemble._jit import jit
 from kernsemble._suggestions import suggest
+from kernsemble._versions import versions
 from kernsemble.persistence import UntrustedModelError
 
 SUBPACKAGES = [name for name in kernsemble.__all__ if ismodule(getattr(kernsemble, name))]
@@ -39,6 +40,21 @@ def test_public_objects_have_docstrings_and_kernels_have_examples(name):
         assert getdoc(item), each
         if name.endswith("kernels") and (isclass(item) or isfunction(item)) and each != "Kernel":
             assert ">>> " in getdoc(item), each
+
+
+def test_versions_are_shown_with_threads_memory_and_cache(capsys):
+    kernsemble.show_versions()
+    shown = capsys.readouterr().out
+    for line in (f"kernsemble: {kernsemble.__version__}", "numpy: ", "threads of kernsemble: "):
+        assert line in shown
+    for name in ("System:", "python: ", "NUMBA_NUM_THREADS: ", "memory: ", "Numba cache folder: "):
+        assert name in shown
+    assert "show_versions" in dir(kernsemble)
+
+
+def test_versions_of_missing_packages_are_left_out():
+    found = versions(("numpy", "no-such-package"))
+    assert list(found) == ["python", "platform", "numpy"]
 
 
 def test_unknown_attributes():

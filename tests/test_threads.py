@@ -4,9 +4,11 @@ import os
 import threading
 
 import pytest
-from threadpoolctl import threadpool_info
+from threadpoolctl import threadpool_info, threadpool_limits
 
-from kernsemble._threads import n_threads, run, single_threaded
+from kernsemble._jobs import requested_threads
+from kernsemble._threads import at_most, n_threads, run, single_threaded
+from kernsemble.exceptions import ArgumentError
 
 
 @pytest.fixture(autouse=True)
@@ -43,6 +45,61 @@ def test_single_threaded_limits_the_library_blas_and_openmp():
         assert {each["num_threads"] for each in threadpool_info()} <= {1}
     assert n_threads() == 3
     assert [each["num_threads"] for each in threadpool_info()] == before
+
+
+def test_a_limit_holds_in_its_thread_and_ends_with_its_context():
+    before = [each["num_threads"] for each in threadpool_info()]
+    found = []
+
+    def work():
+        with at_most(2):
+            assert n_threads() == 2
+            assert len(set(run(lambda _: threading.get_ident(), range(50)))) <= 2
+            other = threading.Thread(target=lambda: found.append(n_threads()))
+            other.start()
+            other.join()
+            for inner, expected in ((1, 1), (8, 2), (None, 2)):
+                with at_most(inner):
+                    assert n_threads() == expected
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        work()
+    assert found == [3]
+    assert n_threads() == 3
+    assert [each["num_threads"] for each in threadpool_info()] == before
+
+
+def test_blas_has_the_smallest_limit_of_all_threads_until_the_last_leaves():
+    def blas():
+        return [each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"]
+
+    entered, may_leave = threading.Event(), threading.Event()
+
+    def hold():
+        with at_most(1):
+            entered.set()
+            assert may_leave.wait(10.0)
+
+    with threadpool_limits(3, user_api="blas"):
+        other = threading.Thread(target=hold)
+        other.start()
+        assert entered.wait(10.0)
+        assert set(blas()) <= {1}
+        with at_most(2):
+            assert set(blas()) <= {1}
+            may_leave.set()
+            other.join()
+            assert set(blas()) <= {2}
+        assert set(blas()) <= {3}
+
+
+def test_n_jobs_counts_as_in_joblib():
+    requested = [None, 1, 5, -1, -2, -9]
+    assert [requested_threads(each) for each in requested] == [None, 1, 5, 3, 2, 1]
+    for wrong in (0, 1.5, "all"):
+        with pytest.raises(ArgumentError, match=r"n_jobs = .*: use a positive whole number"):
+            requested_threads(wrong)
 
 
 def test_after_an_error_no_further_task_is_started():

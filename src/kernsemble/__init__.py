@@ -9,6 +9,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from kernsemble._versions import show_versions
     from kernsemble.persistence import load, save
 
 __version__ = version("kernsemble")
@@ -28,15 +29,18 @@ __all__ = [
     "report",
     "save",
     "selection",
+    "show_versions",
     "solvers",
     "svm",
 ]
 
+FUNCTIONS = {"load": "persistence", "save": "persistence", "show_versions": "_versions"}
+
 
 def __getattr__(name: str) -> Any:
-    """Import a sub-package, or `save` and `load`, on first access."""
-    if name in ("load", "save"):
-        return getattr(import_module(f"{__name__}.persistence"), name)
+    """Import a sub-package or a function on first access."""
+    if name in FUNCTIONS:
+        return getattr(import_module(f"{__name__}.{FUNCTIONS[name]}"), name)
     if name in __all__:
         return import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -48,6 +48,17 @@ def jit_sums(function: Callable[Arguments, Result]) -> Compiled[Arguments, Resul
     return Compiled(function, in_any_order=True)
 
 
+@jit
+def _none() -> None:
+    return None
+
+
+def cache_folder() -> str | None:
+    """Return the folder of compiled code of this package, None if Numba is disabled."""
+    statistics = getattr(_none.dispatcher, "stats", None)
+    return None if statistics is None else statistics.cache_path
+
+
 @cache
 def _numba() -> Any:
     """Import Numba, and register `Compiled` so that compiled code can call it."""

@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache, cached_property
 from threading import Lock, local
 from typing import Any, TypeVar
@@ -18,9 +19,15 @@ Result = TypeVar("Result")
 
 
 def n_threads() -> int:
-    """Return the number of threads: 1 in a worker thread, else NUMBA_NUM_THREADS or all cores."""
+    """Return the number of threads: 1 in a worker thread, else the limit or all threads."""
     if _is_worker.here:
         return 1
+    limit = _LIMIT.get()
+    return all_threads() if limit is None else limit
+
+
+def all_threads() -> int:
+    """Return the number of threads without a limit: NUMBA_NUM_THREADS, or all cores."""
     return max(int(os.environ.get("NUMBA_NUM_THREADS") or _n_cores()), 1)
 
 
@@ -50,7 +57,7 @@ def run(
         for place in places:
             results[place] = work(tasks[place])
 
-    with SINGLE_THREADED_BLAS:
+    with BLAS_THREADS.at_most(1):
         futures = [_POOL.get(n).submit(work_on) for _ in range(min(n, len(tasks)))]
         try:
             for future in wait(futures, return_when=FIRST_EXCEPTION).done:
@@ -64,6 +71,24 @@ def run(
         finally:
             wait(futures)
     return results
+
+
+@contextmanager
+def at_most(n: int | None) -> Iterator[None]:
+    """Limit this library, in this thread, and BLAS to `n` threads within the context.
+
+    A limit around this one remains in force. None sets no limit.
+    """
+    if n is None:
+        yield
+        return
+    before = _LIMIT.get()
+    token = _LIMIT.set(n if before is None else min(n, before))
+    try:
+        with BLAS_THREADS.at_most(n):
+            yield
+    finally:
+        _LIMIT.reset(token)
 
 
 @contextmanager
@@ -86,10 +111,8 @@ class _IsWorker(local):
     here = False
 
 
-class _Pool:
-    """Threads that are reused; a forked process starts its own."""
-
-    _threads: ThreadPoolExecutor | None
+class _Pools:
+    """Threads that are reused, a pool per size; a forked process starts its own."""
 
     def __init__(self) -> None:
         self._forget()
@@ -97,46 +120,57 @@ class _Pool:
             os.register_at_fork(after_in_child=self._forget)
 
     def _forget(self) -> None:
-        self._lock, self._threads, self._size = Lock(), None, 0
+        self._lock, self._pools = Lock(), dict[int, ThreadPoolExecutor]()
 
     def get(self, size: int) -> ThreadPoolExecutor:
         """Return a pool of `size` threads."""
         with self._lock:
-            if self._threads is None or self._size != size:
-                self._threads = ThreadPoolExecutor(size, initializer=_become_worker)
-                self._size = size
-            return self._threads
+            if size not in self._pools:
+                self._pools[size] = ThreadPoolExecutor(size, initializer=_become_worker)
+            return self._pools[size]
 
 
 def _become_worker() -> None:
     _is_worker.here = True
 
 
-class _SingleThreadedBlas:
-    """Context manager that limits BLAS to one thread while any caller runs threads of its own.
+class _BlasThreads:
+    """Limits of the number of BLAS threads, which belongs to the process.
 
-    The limit belongs to the process: the first to enter sets it, the last to leave lifts it.
+    The smallest limit of all callers holds; the last to leave restores the number from before.
     """
 
     def __init__(self) -> None:
-        self._lock, self._inside = Lock(), 0
+        self._lock, self._limits, self._sizes = Lock(), list[int](), list[int]()
 
     @cached_property
-    def _libraries(self) -> ThreadpoolController:
-        return ThreadpoolController()
+    def _libraries(self) -> list[Any]:
+        return list(ThreadpoolController().select(user_api="blas").lib_controllers)
 
-    def __enter__(self) -> None:
+    @contextmanager
+    def at_most(self, n: int) -> Iterator[None]:
+        """Limit BLAS to `n` threads within the context; never raise their number."""
         with self._lock:
-            if self._inside == 0:
-                self._limit = self._libraries.limit(limits=1, user_api="blas")
-            self._inside += 1
+            if not self._limits:
+                self._sizes = [library.num_threads for library in self._libraries]
+            self._limits.append(n)
+            self._set()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._limits.remove(n)
+                self._set()
 
-    def __exit__(self, *exception: object) -> None:
-        with self._lock:
-            self._inside -= 1
-            if self._inside == 0:
-                self._limit.restore_original_limits()
+    def _set(self) -> None:
+        for library, size in zip(self._libraries, self._sizes, strict=True):
+            # since threadpoolctl 3.7, OpenBLAS ignores all threads but the one that controls it
+            release = getattr(library, "clear_controlling_thread", lambda **_: None)
+            release(force=True)
+            library.set_num_threads(min([size, *self._limits]))
+            release(force=True)
 
 
-SINGLE_THREADED_BLAS = _SingleThreadedBlas()
-_is_worker, _POOL = _IsWorker(), _Pool()
+BLAS_THREADS = _BlasThreads()
+_is_worker, _POOL = _IsWorker(), _Pools()
+_LIMIT: ContextVar[int | None] = ContextVar("limit of threads", default=None)

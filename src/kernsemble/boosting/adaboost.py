@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 
 from kernsemble._arguments import check_count, check_positive, check_share
 from kernsemble._folds import as_grid
+from kernsemble._jobs import within_n_jobs
 from kernsemble._progress import Task, with_callbacks
 from kernsemble._typing import FloatArray, IntArray
 from kernsemble.boosting.adaboost_rounds import AdaBoostEnding, AdaBoostRounds, Ensemble
@@ -55,6 +56,11 @@ class AdaBoostClassifier(VotingEnsemble):
         Whether `fit` continues from the hypotheses of the last fit, even an interrupted one.
     random_state : int, RandomState or None, default=None
         Random seed of the base learners and of the validation set.
+    n_jobs : int or None, default=None
+        Maximum number of threads of base learners of this library and of BLAS; −1 is all cores.
+        Boosting itself takes one round after another, in one thread.
+    verbose : int, default=0
+        Verbosity: 1 prints the progress every few seconds, 2 every percent.
 
     Attributes
     ----------
@@ -94,6 +100,8 @@ class AdaBoostClassifier(VotingEnsemble):
         validation_fraction: float = 0.1,
         warm_start: bool = False,
         random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.estimator = estimator
         self.n_estimators = n_estimators
@@ -102,8 +110,11 @@ class AdaBoostClassifier(VotingEnsemble):
         self.validation_fraction = validation_fraction
         self.warm_start = warm_start
         self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
 
     @with_callbacks
+    @within_n_jobs
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the ensemble.
 
@@ -239,9 +250,11 @@ class AdaBoostClassifierCV(VotingEnsembleCV, AdaBoostClassifier):
     scoring : str, callable or None, default=None
         The score to maximise; None: accuracy.
     n_jobs : int or None, default=None
-        Number of folds boosted in parallel, by joblib.
+        Number of folds boosted in parallel, by joblib: None is 1, −1 all cores.
     random_state : int, RandomState or None, default=None
         Random seed of the base learners.
+    verbose : int, default=0
+        Verbosity: 1 prints the progress every few seconds, 2 every percent.
 
     Attributes
     ----------
@@ -279,6 +292,7 @@ class AdaBoostClassifierCV(VotingEnsembleCV, AdaBoostClassifier):
         scoring: Any = None,
         n_jobs: int | None = None,
         random_state: Any = None,
+        verbose: int = 0,
     ) -> None:
         self.estimator = estimator
         self.ns_estimators = ns_estimators
@@ -287,6 +301,7 @@ class AdaBoostClassifierCV(VotingEnsembleCV, AdaBoostClassifier):
         self.scoring = scoring
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.verbose = verbose
 
     @with_callbacks
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:

@@ -9,6 +9,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kernsemble._arguments import check_choice, check_count, check_share
+from kernsemble._jobs import within_n_jobs
 from kernsemble._memory import physical_memory
 from kernsemble._progress import CallbackSupportMixin, Task, with_callbacks
 from kernsemble._typing import FloatArray, IntArray
@@ -81,6 +82,11 @@ class KernelBoost(
         Fraction of the rows to hold out for early stopping.
     random_state : int, RandomState or None, default=None
         Random seed of the templates and of the validation set.
+    n_jobs : int or None, default=None
+        Number of threads of `fit` and `transform`; −1 is all cores, −2 all but one. None is
+        all cores, or the number in the environment variable NUMBA_NUM_THREADS.
+    verbose : int, default=0
+        Verbosity: 1 prints the progress every few seconds, 2 every percent.
 
     Attributes
     ----------
@@ -154,6 +160,8 @@ class KernelBoost(
         n_iter_no_change: int | None = None,
         validation_fraction: float = 0.1,
         random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.kernel = kernel
         self.loss = loss
@@ -165,6 +173,8 @@ class KernelBoost(
         self.n_iter_no_change = n_iter_no_change
         self.validation_fraction = validation_fraction
         self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -172,6 +182,7 @@ class KernelBoost(
         return tags
 
     @with_callbacks
+    @within_n_jobs
     def fit(
         self,
         X: ArrayLike,
@@ -307,6 +318,7 @@ class KernelBoost(
         self.ending_ = boosting.ending.value
         self._n_features_out = len(rounds)
 
+    @within_n_jobs
     def transform(self, X: ArrayLike) -> FloatArray:
         r"""Return the features :math:`\sqrt{\alpha_t}\, w_t(x)`, of shape (n, T)."""
         check_is_fitted(self, "kernel_")

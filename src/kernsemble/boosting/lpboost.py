@@ -18,6 +18,7 @@ from kernsemble._arguments import (
     check_share,
 )
 from kernsemble._folds import PAPERS_PENALTIES, as_grid
+from kernsemble._jobs import within_n_jobs
 from kernsemble._progress import Task, with_callbacks
 from kernsemble._typing import FloatArray, IntArray
 from kernsemble.boosting.cross_validation import VotingEnsembleCV
@@ -75,6 +76,11 @@ class LPBoostClassifier(VotingEnsemble):
         Whether `fit` starts from the hypotheses of the last fit, even an interrupted one.
     random_state : int, RandomState or None, default=None
         Random seed of the base learners.
+    n_jobs : int or None, default=None
+        Maximum number of threads of base learners of this library and of BLAS; −1 is all cores.
+        Boosting itself takes one round after another, in one thread.
+    verbose : int, default=0
+        Verbosity: 1 prints the progress every few seconds, 2 every percent.
 
     Attributes
     ----------
@@ -125,6 +131,8 @@ class LPBoostClassifier(VotingEnsemble):
         tol: float = 1e-6,
         warm_start: bool = False,
         random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.estimator = estimator
         self.C = C
@@ -134,8 +142,11 @@ class LPBoostClassifier(VotingEnsemble):
         self.tol = tol
         self.warm_start = warm_start
         self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
 
     @with_callbacks
+    @within_n_jobs
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the ensemble.
 
@@ -264,9 +275,11 @@ class LPBoostClassifierCV(VotingEnsembleCV, LPBoostClassifier):
     scoring : str, callable or None, default=None
         The score to maximise; None: accuracy.
     n_jobs : int or None, default=None
-        Number of folds solved in parallel, by joblib.
+        Number of folds solved in parallel, by joblib: None is 1, −1 all cores.
     random_state : int, RandomState or None, default=None
         Random seed of the base learners.
+    verbose : int, default=0
+        Verbosity: 1 prints the progress every few seconds, 2 every percent.
 
     Attributes
     ----------
@@ -308,6 +321,7 @@ class LPBoostClassifierCV(VotingEnsembleCV, LPBoostClassifier):
         scoring: Any = None,
         n_jobs: int | None = None,
         random_state: Any = None,
+        verbose: int = 0,
     ) -> None:
         self.estimator = estimator
         self.Cs = Cs
@@ -319,6 +333,7 @@ class LPBoostClassifierCV(VotingEnsembleCV, LPBoostClassifier):
         self.scoring = scoring
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.verbose = verbose
 
     @with_callbacks
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kernsemble._arguments import check_choice, check_count, check_positive
 from kernsemble._folds import as_grid
+from kernsemble._jobs import within_n_jobs
 from kernsemble._progress import CallbackSupportMixin, Task, with_callbacks
 from kernsemble._typing import FloatArray, IntArray
 from kernsemble._validation import read_classes, read_weights, refuse_one_class
@@ -80,9 +81,12 @@ class LagoClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # t
         The folds, for alpha="cv" and for tuned thresholds. An int is lowered to the number of
         rows of the rarest class.
     n_jobs : int or None, default=None
-        Number of parallel jobs of the nearest-neighbour search.
+        Number of threads of `fit` and of scores; −1 is all cores. None is all cores, and one for
+        the nearest-neighbour search, as in scikit-learn.
     random_state : int, RandomState or None, default=None
         Random seed of pynndescent; all else is deterministic.
+    verbose : int, default=0
+        Verbosity: 1 prints the progress every few seconds, 2 every percent.
 
     Attributes
     ----------
@@ -157,6 +161,7 @@ class LagoClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # t
         cv: Any = 5,
         n_jobs: int | None = None,
         random_state: Any = None,
+        verbose: int = 0,
     ) -> None:
         self.shape = shape
         self.alpha = alpha
@@ -171,8 +176,10 @@ class LagoClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # t
         self.cv = cv
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.verbose = verbose
 
     @with_callbacks
+    @within_n_jobs
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Compute the radii, and tune alpha and the threshold.
 
@@ -300,6 +307,7 @@ class LagoClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # t
         """
         return _flat(self._scores(X))
 
+    @within_n_jobs
     def _scores(self, X: ArrayLike) -> FloatArray:
         check_is_fitted(self)
         rows = self._scaled(X)
@@ -312,6 +320,7 @@ class LagoClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # t
         rows = validate_data(self, X, reset=False, **ACCEPTED)
         return np.ascontiguousarray(self.scaling_.transform(rows))
 
+    @within_n_jobs
     def leave_one_out_scores(self, X: ArrayLike) -> FloatArray:
         """Return the score of each training row by the model fitted without it.
 

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.optimize import minimize
 
-from kernsemble._threads import SINGLE_THREADED_BLAS
+from kernsemble._threads import BLAS_THREADS
 from kernsemble._typing import FloatArray
 from kernsemble.hypotheses.perceptrons import mean_absolute_cosine
 
@@ -80,7 +80,7 @@ def spread_directions(n: int, n_features: int, rng: np.random.Generator) -> Floa
     if steps == 0 or n <= n_features:  # orthogonal directions have the smallest error
         return start
     options = {"maxiter": steps, "ftol": 1e-9}
-    with SINGLE_THREADED_BLAS:  # the products are too small for threads
+    with BLAS_THREADS.at_most(1):  # the products are too small for threads
         end = minimize(_energy, start.ravel(), start.shape, "L-BFGS-B", jac=True, options=options).x
     return _normalised(end.reshape(start.shape))
 

@@ -1,12 +1,12 @@
 """Settings, versions and code that reproduce a model."""
 
-import platform
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
 from sklearn import config_context
+
+from kernsemble._versions import versions
 
 PACKAGES = ("kernsemble", "scikit-learn", "numpy", "scipy", "numba", "pandas", "polars", "skops")
 MAX_LENGTH = 300  # maximum number of characters of a setting
@@ -25,7 +25,7 @@ class ModelSettings:
 def model_settings(model: Any) -> ModelSettings:
     """Return the settings of a fitted model."""
     parameters = {name: _short(value) for name, value in model.get_params(deep=False).items()}
-    return ModelSettings(parameters, _learned(model), _versions(), _code(model))
+    return ModelSettings(parameters, _learned(model), versions(PACKAGES), _code(model))
 
 
 def _short(value: Any) -> str:
@@ -50,16 +50,6 @@ def _learned(model: Any) -> dict[str, str]:
     for name in ("duality_gap_", "n_iter_"):
         if hasattr(model, name):
             found[name] = f"{np.max(getattr(model, name)):.4g}"
-    return found
-
-
-def _versions() -> dict[str, str]:
-    found = {"python": platform.python_version(), "platform": platform.platform()}
-    for name in PACKAGES:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            continue
     return found
 
 

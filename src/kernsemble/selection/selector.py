@@ -82,6 +82,8 @@ class ParallelEvolutionSelector(SelectorMixin, CallbackSupportMixin, BaseEstimat
         Random seed of the universes.
     n_jobs : int or None, default=None
         Number of universes in parallel, by joblib; the result does not depend on it.
+    verbose : int, default=0
+        Verbosity: 1 prints the progress every few seconds, 2 every percent.
 
     Attributes
     ----------
@@ -144,6 +146,7 @@ class ParallelEvolutionSelector(SelectorMixin, CallbackSupportMixin, BaseEstimat
         select: Select = "gap",
         random_state: Any = None,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.criterion = criterion
         self.n_universes = n_universes
@@ -155,6 +158,7 @@ class ParallelEvolutionSelector(SelectorMixin, CallbackSupportMixin, BaseEstimat
         self.select = select
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -15,6 +15,7 @@ from kernsemble._folds import (
     read_splits,
     share_right,
 )
+from kernsemble._jobs import within_n_jobs
 from kernsemble._progress import Task, with_callbacks
 from kernsemble._typing import FloatArray, IntArray
 from kernsemble._validation import read_weights
@@ -155,6 +156,11 @@ class InfiniteEnsembleClassifier(EnsembleClassifier):
         for each `Laplacian` or `DecisionTree`.
     random_state : int, RandomState or None, default=None
         Random seed of directions and grids.
+    n_jobs : int or None, default=None
+        Number of threads of `fit` and of predictions; −1 is all cores, −2 all but one. None is
+        all cores, or the number in the environment variable NUMBA_NUM_THREADS.
+    verbose : int, default=0
+        Verbosity: 1 prints the progress every few seconds, 2 every percent.
 
     Attributes
     ----------
@@ -231,6 +237,8 @@ class InfiniteEnsembleClassifier(EnsembleClassifier):
         n_slices: int | None = None,
         n_grids: int = 512,
         random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.kernel = kernel
         self.C = C
@@ -248,8 +256,11 @@ class InfiniteEnsembleClassifier(EnsembleClassifier):
         self.n_slices = n_slices
         self.n_grids = n_grids
         self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
 
     @with_callbacks
+    @within_n_jobs
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the ensemble.
 
@@ -341,6 +352,11 @@ class InfiniteEnsembleClassifierCV(SelectsSettings, EnsembleClassifier):
     solver, loss, max_levels, n_slices, n_grids
         As for `InfiniteEnsembleClassifier`. The additive solver tries every C and every fold
         on one set of codes.
+    n_jobs : int or None, default=None
+        Number of threads of `fit` and of predictions; −1 is all cores, −2 all but one. None is
+        all cores, or the number in the environment variable NUMBA_NUM_THREADS.
+    verbose : int, default=0
+        Verbosity: 1 prints the progress every few seconds, 2 every percent.
 
     Attributes
     ----------
@@ -407,6 +423,8 @@ class InfiniteEnsembleClassifierCV(SelectsSettings, EnsembleClassifier):
         max_levels: int = 256,
         n_slices: int | None = None,
         n_grids: int = 512,
+        n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.kernel = kernel
         self.Cs = Cs
@@ -426,8 +444,11 @@ class InfiniteEnsembleClassifierCV(SelectsSettings, EnsembleClassifier):
         self.max_levels = max_levels
         self.n_slices = n_slices
         self.n_grids = n_grids
+        self.n_jobs = n_jobs
+        self.verbose = verbose
 
     @with_callbacks
+    @within_n_jobs
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Select the settings by cross-validation, then fit the ensemble on all rows.
 

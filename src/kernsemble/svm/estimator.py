@@ -14,6 +14,7 @@ from sklearn.utils import check_array, check_X_y
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kernsemble._arguments import check_choice, check_count, check_penalty, check_positive
+from kernsemble._jobs import within_n_jobs
 from kernsemble._memory import Budget
 from kernsemble._progress import CallbackSupportMixin, Task
 from kernsemble._typing import FloatArray, Rows
@@ -86,6 +87,8 @@ class KernelMachine(CallbackSupportMixin, ReadsTables, ABC):  # type: ignore[mis
     n_slices: int | None
     n_grids: int
     random_state: Any
+    n_jobs: int | None
+    verbose: int
     C_: float
     solver_: str
     loss_: str
@@ -246,6 +249,7 @@ class KernelMachine(CallbackSupportMixin, ReadsTables, ABC):  # type: ignore[mis
         if solved.is_interrupted:
             raise KeyboardInterrupt(Status.INTERRUPTED.value)
 
+    @within_n_jobs
     def _values(self, X: ArrayLike) -> FloatArray:
         """Return the value of every machine (columns) at every row."""
         check_is_fitted(self, "machines_")

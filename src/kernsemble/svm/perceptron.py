@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kernsemble._arguments import check_choice, check_count
+from kernsemble._jobs import within_n_jobs
 from kernsemble._memory import Budget
 from kernsemble._progress import CallbackSupportMixin, Task, with_callbacks
 from kernsemble._threads import blocks
@@ -76,6 +77,11 @@ class KernelPerceptron(
         does not fit, its rows are computed on demand.
     random_state : int, RandomState or None, default=None
         Random seed of the order of rows.
+    n_jobs : int or None, default=None
+        Number of threads of `fit` and of predictions; −1 is all cores, −2 all but one. None is
+        all cores, or the number in the environment variable NUMBA_NUM_THREADS.
+    verbose : int, default=0
+        Verbosity: 1 prints the progress every few seconds, 2 every percent.
 
     Attributes
     ----------
@@ -145,6 +151,8 @@ class KernelPerceptron(
         decision_function_shape: DecisionShape = "ovr",
         cache_size: float | None = None,
         random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.kernel = kernel
         self.variant = variant
@@ -154,6 +162,8 @@ class KernelPerceptron(
         self.decision_function_shape = decision_function_shape
         self.cache_size = cache_size
         self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -161,6 +171,7 @@ class KernelPerceptron(
         return tags
 
     @with_callbacks
+    @within_n_jobs
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Fit the perceptron.
 
@@ -259,6 +270,7 @@ class KernelPerceptron(
         (values,) = self._values_after(X, [self.n_epochs])
         return values
 
+    @within_n_jobs
     def _values_after(
         self, X: ArrayLike, epochs: list[int], max_entries: int = MAX_KERNEL_ENTRIES
     ) -> FloatArray:

@@ -10,6 +10,7 @@ from sklearn.metrics import get_scorer
 
 from kernsemble._arguments import check_not_negative
 from kernsemble._folds import as_grid, read_splits
+from kernsemble._jobs import within_n_jobs
 from kernsemble._progress import Task, with_callbacks
 from kernsemble._typing import FloatArray, IntArray
 from kernsemble._validation import read_weights
@@ -79,6 +80,11 @@ class InfiniteEnsembleRegressor(EnsembleRegressor):
         one is.
     solver, max_levels, n_slices, n_grids, random_state
         As for `InfiniteEnsembleClassifier`.
+    n_jobs : int or None, default=None
+        Number of threads of `fit` and of predictions; −1 is all cores, −2 all but one. None is
+        all cores, or the number in the environment variable NUMBA_NUM_THREADS.
+    verbose : int, default=0
+        Verbosity: 1 prints the progress every few seconds, 2 every percent.
 
     Attributes
     ----------
@@ -122,6 +128,8 @@ class InfiniteEnsembleRegressor(EnsembleRegressor):
         n_slices: int | None = None,
         n_grids: int = 512,
         random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.kernel = kernel
         self.C = C
@@ -137,8 +145,11 @@ class InfiniteEnsembleRegressor(EnsembleRegressor):
         self.n_slices = n_slices
         self.n_grids = n_grids
         self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
 
     @with_callbacks
+    @within_n_jobs
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the ensemble.
 
@@ -214,6 +225,11 @@ class InfiniteEnsembleRegressorCV(SelectsSettings, EnsembleRegressor):
         Random seed of the samples of a race, of directions and grids.
     solver, loss, max_levels, n_slices, n_grids
         As for `InfiniteEnsembleRegressor`.
+    n_jobs : int or None, default=None
+        Number of threads of `fit` and of predictions; −1 is all cores, −2 all but one. None is
+        all cores, or the number in the environment variable NUMBA_NUM_THREADS.
+    verbose : int, default=0
+        Verbosity: 1 prints the progress every few seconds, 2 every percent.
 
     Attributes
     ----------
@@ -267,6 +283,8 @@ class InfiniteEnsembleRegressorCV(SelectsSettings, EnsembleRegressor):
         max_levels: int = 256,
         n_slices: int | None = None,
         n_grids: int = 512,
+        n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.kernel = kernel
         self.Cs = Cs
@@ -283,8 +301,11 @@ class InfiniteEnsembleRegressorCV(SelectsSettings, EnsembleRegressor):
         self.max_levels = max_levels
         self.n_slices = n_slices
         self.n_grids = n_grids
+        self.n_jobs = n_jobs
+        self.verbose = verbose
 
     @with_callbacks
+    @within_n_jobs
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Select the settings by cross-validation, then fit the ensemble on all rows.
 

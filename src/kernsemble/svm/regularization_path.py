@@ -11,6 +11,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
 from kernsemble._arguments import check_count, check_penalty
+from kernsemble._jobs import within_n_jobs
 from kernsemble._memory import Budget
 from kernsemble._progress import CallbackSupportMixin, Task, with_callbacks
 from kernsemble._typing import FloatArray, IntArray, Rows
@@ -90,6 +91,11 @@ class SVMPath(
     cache_size : float or None, default=None
         Memory for kernel matrices in megabytes, by default half of the machine's memory. A path
         needs the whole matrix.
+    n_jobs : int or None, default=None
+        Number of threads of `fit` and of predictions; −1 is all cores, −2 all but one. None is
+        all cores, or the number in the environment variable NUMBA_NUM_THREADS.
+    verbose : int, default=0
+        Verbosity: 1 prints the progress every few seconds, 2 every percent.
 
     Attributes
     ----------
@@ -175,6 +181,8 @@ class SVMPath(
         largest_C: float | None = None,
         max_breakpoints: int | None = None,
         cache_size: float | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.kernel = kernel
         self.C = C
@@ -186,6 +194,8 @@ class SVMPath(
         self.largest_C = largest_C
         self.max_breakpoints = max_breakpoints
         self.cache_size = cache_size
+        self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -193,6 +203,7 @@ class SVMPath(
         return tags
 
     @with_callbacks
+    @within_n_jobs
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Follow the path, and select C.
 
@@ -271,6 +282,7 @@ class SVMPath(
         rows = self._columns.handle_missing(rows, [self.kernel_], "exact", False)
         return _double(rows)
 
+    @within_n_jobs
     def _values(self, X: ArrayLike) -> FloatArray:
         """Return the value of every machine (columns) at every row, at `C_`."""
         check_is_fitted(self, "paths_")

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from kernsemble._jit import jit
-from kernsemble._threads import SINGLE_THREADED_BLAS
+from kernsemble._threads import BLAS_THREADS
 from kernsemble._typing import FloatArray, IntArray
 from kernsemble.solvers.additive.tables import Tables, add_beyond
 
@@ -67,7 +67,7 @@ def solve_by_factor(
 def solve_definite(matrix: FloatArray, diagonal: FloatArray, right: FloatArray) -> FloatArray:
     """Solve a definite system given by its lower half and diagonal, despite rounding."""
     slack = 0.0
-    with SINGLE_THREADED_BLAS if len(matrix) < SIZE_WORTH_THREADS else nullcontext():
+    with BLAS_THREADS.at_most(1) if len(matrix) < SIZE_WORTH_THREADS else nullcontext():
         while True:
             np.fill_diagonal(matrix, diagonal * (1.0 + slack))
             try:

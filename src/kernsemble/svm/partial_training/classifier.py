@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kernsemble._arguments import check_choice, check_count, check_positive
+from kernsemble._jobs import within_n_jobs
 from kernsemble._memory import Budget
 from kernsemble._progress import CallbackSupportMixin, Task, with_callbacks
 from kernsemble._typing import FloatArray, IntArray, Rows
@@ -82,6 +83,11 @@ class MultiplicativeSVC(
         memory.
     random_state : int, RandomState or None, default=None
         Random seed of the pivots.
+    n_jobs : int or None, default=None
+        Number of threads of `fit` and of predictions; −1 is all cores, −2 all but one. None is
+        all cores, or the number in the environment variable NUMBA_NUM_THREADS.
+    verbose : int, default=0
+        Verbosity: 1 prints the progress every few seconds, 2 every percent.
 
     Attributes
     ----------
@@ -157,7 +163,7 @@ class MultiplicativeSVC(
 
     _costs: ClassVar[CostModel] = CostModel()
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917 (settings, given by name)
         self,
         kernel: str | Kernel = "gaussian-spread",
         hypothesis: Hypothesis = "ensemble",
@@ -170,6 +176,8 @@ class MultiplicativeSVC(
         sparsity: float | None = None,
         cache_size: float | None = None,
         random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.kernel = kernel
         self.hypothesis = hypothesis
@@ -182,6 +190,8 @@ class MultiplicativeSVC(
         self.sparsity = sparsity
         self.cache_size = cache_size
         self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -189,6 +199,7 @@ class MultiplicativeSVC(
         return tags
 
     @with_callbacks
+    @within_n_jobs
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the machine.
 
@@ -283,6 +294,7 @@ class MultiplicativeSVC(
         check_is_fitted(self)
         return validate_data(self, X, reset=False, **ACCEPTED)
 
+    @within_n_jobs
     def _values(self, X: ArrayLike) -> FloatArray:
         """Return the value of every machine (columns) at every row."""
         rows = self._read_again(X)
