@@ -44,7 +44,10 @@ Jobs = Annotated[
 ]
 Progress = Annotated[
     bool | None,
-    typer.Option("--progress/--no-progress", help="Show progress bars; default: on a terminal."),
+    typer.Option(
+        "--progress/--no-progress",
+        help="Show progress bars; default: bars on a terminal, else a line every 5 seconds.",
+    ),
 ]
 
 

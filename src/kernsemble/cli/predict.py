@@ -25,7 +25,7 @@ from kernsemble.cli.options import (
     limit_threads,
     missing_markers,
 )
-from kernsemble.cli.progress import ShownTask, bars
+from kernsemble.cli.progress import ShownTask, bars_or_lines
 from kernsemble.cli.table_files import CHUNK_ROWS, TableFile, as_training_kinds, import_polars
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def predict(
     source = TableFile(table, markers)
     unused = _check_columns(source, schema, keep or [], model)
     predictor = TablePredictor(fitted, schema, source, keep or [], decision, chunk_rows)
-    with bars(progress) as shown, _opened(out) as file:
+    with bars_or_lines(progress) as shown, _opened(out) as file:
         bar = ShownTask(shown, "predicting", source.n_rows() if shown is not None else None)
         for chunk in predictor.chunks():
             is_first = predictor.n_rows == chunk.height

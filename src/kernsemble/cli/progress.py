@@ -1,4 +1,4 @@
-"""Progress bars on standard error, drawn by rich and driven by scikit-learn's callbacks."""
+"""Progress on standard error, driven by scikit-learn's callbacks: bars, or lines in logs."""
 
 import sys
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from threading import Lock
 from typing import Any
 
-__all__ = ["FitProgress", "ShownTask", "bars", "follow", "working"]
+__all__ = ["FitProgress", "ShownTask", "bars", "bars_or_lines", "follow", "working"]
 
 NAMES = {"selection": "selecting kernel and C", "refit": "fitting to all rows", "fit": "fitting"}
 
@@ -41,13 +41,38 @@ def bars(wanted: bool | None) -> Iterator[Any]:
         yield None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
 
     console = Console(file=sys.stderr, force_terminal=True if wanted else None)
-    columns = TextColumn("{task.description}"), BarColumn(), TaskProgressColumn()
-    with Progress(
-        *columns, TimeElapsedColumn(), console=console, redirect_stdout=False
-    ) as progress:
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left:"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, redirect_stdout=False) as progress:
+        yield progress
+
+
+@contextmanager
+def bars_or_lines(wanted: bool | None) -> Iterator[Any]:
+    """Yield rich's progress display or, by default without a terminal, lines; None if unwanted."""
+    if wanted is None and not sys.stderr.isatty():
+        from kernsemble.cli.progress_lines import ProgressLines
+
+        with ProgressLines() as lines:
+            yield lines
+        return
+    with bars(wanted) as progress:
         yield progress
 
 
@@ -121,8 +146,8 @@ def _path(context: Any) -> tuple[Any, ...]:
 
 @contextmanager
 def working(name: str, wanted: bool | None) -> Iterator[None]:
-    """Show a bar without a known total."""
-    with bars(wanted) as progress:
+    """Show that work without a known total goes on."""
+    with bars_or_lines(wanted) as progress:
         task = ShownTask(progress, name, None)
         yield
         task.finish()
@@ -130,13 +155,16 @@ def working(name: str, wanted: bool | None) -> Iterator[None]:
 
 @contextmanager
 def follow(estimator: Any, wanted: bool | None) -> Iterator[None]:
-    """Show the progress of an estimator's fits, if it supports callbacks."""
-    with bars(wanted) as progress:
-        has_callbacks = progress is not None and hasattr(estimator, "set_callbacks")
-        if has_callbacks:
+    """Show the progress of an estimator's fits, with its parts if it supports callbacks."""
+    if not hasattr(estimator, "set_callbacks"):
+        with working(NAMES["fit"], wanted):
+            yield
+        return
+    with bars_or_lines(wanted) as progress:
+        if progress is not None:
             estimator.set_callbacks(FitProgress(progress))
         try:
             yield
         finally:
-            if has_callbacks:
+            if progress is not None:
                 estimator.set_callbacks()
