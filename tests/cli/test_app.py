@@ -25,6 +25,12 @@ def test_unknown_commands_are_usage_errors(refused):
     assert "TABLE" in refused("fit", code=2)
 
 
+@pytest.mark.parametrize("words", [("fit", "--colour"), ("predict", "m.skops"), ("explain",)])
+def test_usage_errors_name_the_help_of_their_command(refused, words):
+    assert refused(*words, code=2).endswith(f"(see kernsemble {words[0]} --help)")
+    assert refused("--colour", code=2).endswith("(see kernsemble --help)")
+
+
 @pytest.mark.parametrize(
     ("error", "code", "line"),
     [

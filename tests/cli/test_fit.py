@@ -194,6 +194,7 @@ def test_wrong_files_are_refused(refused, folder, tmp_path):
     ("options", "part"),
     [
         (("--kernel", "stmp"), "did you mean 'stump'"),
+        (("--kernel", "forest"), "no such kernel (kernels: auto, category, "),
         (("--kernel", "auto,stump"), "use it alone"),
         (("--kernel", ","), "at least one name"),
         (("--task", "ranking"), "classification, regression"),
@@ -230,7 +231,7 @@ def test_errors_of_the_library_name_the_file(refused, folder, tmp_path):
         tmp_path / "m.skops",
     )
     line = refused(*words, "--kernel", "perceptron", "--json")
-    assert "train.csv cannot be fitted: column 'b' of X has missing values" in line
+    assert "train.csv cannot be fitted: column 'b' has missing values" in line
     assert "--scoring r2" in refused(*words, "--scoring", "r2", "--json")
 
 

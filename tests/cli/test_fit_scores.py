@@ -54,7 +54,7 @@ def test_the_leaderboard_has_one_comparable_score_per_kernel_and_scaling():
     assert board[0].score.standard_error == pytest.approx(expected)
     assert search_summary(model, 2).endswith("; 1 were eliminated on samples of the rows")
     model.search_summary_ = "compared trees and stumps"
-    assert search_summary(model, 2).startswith("compared trees and stumps; 1 were")
+    assert search_summary(model, 2) == "compared trees and stumps"
 
 
 def test_out_of_fold_scores_stand_beside_those_of_always_guessing(run, folder, tmp_path):
@@ -73,7 +73,7 @@ def test_out_of_fold_scores_stand_beside_those_of_always_guessing(run, folder, t
     *_, last = run(*fit_words(folder, tmp_path, "--force")).stdout.splitlines()
     assert last == (
         f"accuracy {found['value']:.3f} (95 % CI {found['low']:.3f} to {found['high']:.3f}) on 150 "
-        f"out-of-fold rows; always guessing {output['guess']}: {found['always_guessing']:.3f}"
+        f"out-of-fold rows; always guessing {output['guess']} gives {found['always_guessing']:.3f}"
     )
 
 
@@ -83,8 +83,7 @@ def test_the_headline_is_the_score_that_the_model_was_selected_by(run, folder, t
     words = "fit", folder / "train.csv", "-t", "level", "--drop", "label", *QUICK, "--force"
     *_, last = run(*words, "-o", tmp_path / "m.skops").stdout.splitlines()
     assert last.startswith("R² 0.")
-    assert "always guessing the mean, " in last
-    assert ": 0.000; mean absolute error " in last
+    assert ", the mean, gives 0.000; mean absolute error " in last
 
 
 def test_held_out_rows_choose_nothing_and_are_scored(run, folder, tmp_path):

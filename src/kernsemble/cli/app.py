@@ -27,6 +27,7 @@ from kernsemble.cli.rare import rare
 from kernsemble.cli.reproduce import reproduce
 from kernsemble.cli.select import select
 from kernsemble.cli.stopwatch import Stopwatch
+from kernsemble.cli.wording import in_options
 
 __all__ = ["app"]
 
@@ -52,7 +53,7 @@ class Commands(TyperGroup):
         words = [each for each in words if each != "--debug"] or ["--help"]
         extra.setdefault("obj", Stopwatch())
         try:
-            with warnings_as_notes():
+            with warnings_as_notes(in_options):
                 code = super().main(
                     words, prog_name, complete_var, False, windows_expand_args, **extra
                 )
@@ -83,7 +84,8 @@ def _report_error(error: BaseException, is_debugged: bool, command: str) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILURE
     if isinstance(error, EXPECTED_ERRORS):
-        _write_error(error if str(error) else type(error).__name__)
+        message = error if isinstance(error, CommandError) else in_options(error)
+        _write_error(message if str(error) else type(error).__name__)
         if isinstance(error, InterruptedCommandError):
             return INTERRUPTED
     else:

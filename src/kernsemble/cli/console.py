@@ -3,7 +3,7 @@
 import json
 import sys
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
@@ -102,14 +102,19 @@ def show_table(title: str, header: Sequence[str], rows: Sequence[Sequence[Any]])
 
 
 @contextmanager
-def warnings_as_notes() -> Iterator[None]:
-    """Write each distinct warning as one note."""
-    with warnings.catch_warnings(record=True) as caught:
+def warnings_as_notes(reworded: Callable[[object], str] = one_line) -> Iterator[None]:
+    """Write each distinct warning as one note, when it is raised."""
+    written: set[str] = set()
+
+    def show(message: object, *_: object) -> None:
+        line = reworded(message)
+        if line not in written:
+            written.add(line)
+            note(line)
+
+    with warnings.catch_warnings():
         warnings.simplefilter("always")
         for kind in (DeprecationWarning, PendingDeprecationWarning, ResourceWarning):
             warnings.simplefilter("ignore", kind)  # meant for programmers
-        try:
-            yield
-        finally:
-            for line in dict.fromkeys(one_line(warning.message) for warning in caught):
-                note(line)
+        warnings.showwarning = show  # type: ignore[assignment]
+        yield

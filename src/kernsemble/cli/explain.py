@@ -14,6 +14,7 @@ from kernsemble.cli.console import (
 )
 from kernsemble.cli.options import Json, ModelFile
 from kernsemble.cli.table_files import TableFile, as_training_kinds
+from kernsemble.cli.wording import in_options
 
 MAX_SHOWN = 20
 
@@ -52,7 +53,8 @@ def _views(path: Path, model: Any) -> dict[str, Any]:
     try:
         return view.each(model)
     except (TypeError, ValueError) as error:
-        raise CommandError(f"{path}: this model cannot be explained ({error})") from error
+        reason = in_options(error)
+        raise CommandError(f"{path}: this model cannot be explained ({reason})") from error
 
 
 def _row(fitted: Any, model: Path, data: Path, row: int) -> Any:

@@ -32,6 +32,7 @@ from kernsemble.cli.options import (
 )
 from kernsemble.cli.progress import follow, working
 from kernsemble.cli.table_files import TableFile
+from kernsemble.cli.wording import in_options
 
 if TYPE_CHECKING:
     from kernsemble.cli.training_data import TrainingData
@@ -217,7 +218,8 @@ def _named_errors(train: Path, scoring: str | None) -> Iterator[None]:
         yield
     except ValueError as error:
         with_scoring = f" with --scoring {scoring}" if scoring else ""
-        raise CommandError(f"{train} cannot be fitted{with_scoring}: {error}") from error
+        reason = in_options(error)
+        raise CommandError(f"{train} cannot be fitted{with_scoring}: {reason}") from error
 
 
 def _check_choices(task: str, scaling: str, solver: str, loss: str) -> None:

@@ -53,7 +53,7 @@ class ModelScores(NamedTuple):
     def guess_text(self) -> str:
         """The guess as text."""
         if isinstance(self.guess, float):
-            return f"always guessing the mean, {self.guess:.4g}"
+            return f"always guessing {self.guess:.4g}, the mean,"
         return f"always guessing {self.guess!s}"
 
 
@@ -190,8 +190,8 @@ def headline(scored: ModelScores, scoring: str | None) -> str:
     """Return the main score with the rival that always guesses the same, in one line."""
     best = scored.headline(scoring)
     text = (
-        f"{best.name} {best} on {scored.n_rows:,} {scored.rows}; {scored.guess_text}: "
-        f"{best.format(scored.guessing[best.name])}"
+        f"{best.name} {best} on {scored.n_rows:,} {scored.rows}; {scored.guess_text} "
+        f"gives {best.format(scored.guessing[best.name])}"
     )
     errors = [each for each in scored.scores if each.name == "mean absolute error"]
     if errors and errors[0] is not best:

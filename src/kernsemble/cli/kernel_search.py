@@ -4,9 +4,11 @@ from typing import Any, NamedTuple, get_args
 
 import numpy as np
 
+from kernsemble._counts import counted
 from kernsemble._folds import fold_scores
 from kernsemble.cli.console import CommandError
 from kernsemble.cli.training_data import TrainingData
+from kernsemble.cli.wording import in_options
 from kernsemble.inspection.scores import Score, fold_score
 from kernsemble.preprocessing import ScalingKind
 from kernsemble.solvers.losses import LearningTask, losses_for
@@ -123,11 +125,11 @@ def leaderboard(model: Any, metric: str) -> list[LeaderboardEntry]:
 def search_summary(model: Any, n_compared: int) -> str:
     """Return a line about what was compared, and what was left out or eliminated before."""
     found = getattr(model, "search_summary_", None)
-    text = f"compared {n_compared} kernels and scalings" if found is None else str(found)
-    n_eliminated = _n_eliminated(model)
-    if n_eliminated:
-        text += f"; {n_eliminated} were eliminated on samples of the rows"
-    return text
+    if found is not None:
+        return in_options(found)
+    n = _n_eliminated(model)
+    eliminated = f"; {n} were eliminated on samples of the rows" if n else ""
+    return f"compared {counted(n_compared, 'setting')} of kernel and scaling{eliminated}"
 
 
 def _n_eliminated(model: Any) -> int:
