@@ -13,11 +13,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import rankdata
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.model_selection import check_cv
+from sklearn.model_selection import StratifiedKFold, check_cv
 
 from kernsemble._typing import FloatArray, IntArray, Rows
 from kernsemble.exceptions import ArgumentError
 
+N_CALIBRATION_FOLDS = 5
 PAPERS_PENALTIES = tuple(2.0**power for power in range(-17, 4, 2))  # default grid of C
 
 
@@ -70,6 +71,24 @@ def check_classes(
                 f"{n_rows} rows of positive weight: use fewer folds, pass more rows of it, or "
                 "leave the class out"
             )
+
+
+def calibration_folds(codes: IntArray, counts: FloatArray, classes: Any) -> list[FoldRows]:
+    """Return stratified folds of the rows with positive weight: five, or one per row of a class.
+
+    Rows of weight zero are in no fold.
+    """
+    present = np.flatnonzero(counts > 0.0)
+    found, sizes = np.unique(codes[present], return_counts=True)
+    if sizes.min() < 2:
+        name = classes.tolist()[found[sizes.argmin()]]
+        raise ValueError(
+            f"calibration: class {name!r} has one row of positive weight, which cannot be held "
+            "out: pass more rows of it, or use calibration=None"
+        )
+    folds = StratifiedKFold(min(N_CALIBRATION_FOLDS, int(sizes.min())))
+    tested = [present[test] for _, test in folds.split(present, codes[present])]
+    return [FoldRows(rows, rows) for rows in tested]
 
 
 def _read(fold: int, train: Any, test: Any, n: int) -> FoldRows:

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.metrics import f1_score, precision_score
+from sklearn.metrics import f1_score, log_loss, precision_score
 from sklearn.model_selection import GridSearchCV, KFold, PredefinedSplit, StratifiedKFold
 
 from kernsemble.detection import LagoClassifier, average_precision
@@ -376,3 +376,57 @@ def test_a_single_rare_row_needs_given_alpha_and_threshold():
 def test_an_unfitted_model_raises_an_error():
     with pytest.raises(NotFittedError):
         LagoClassifier().predict([[0.0]])
+
+
+# -- probabilities
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("rare", [0, 1])
+def test_probabilities_increase_with_the_score_and_sum_to_one(kernel, rare):
+    X, y = rare_rows()
+    machine = LagoClassifier(kernel=kernel, rare=rare, cv=3).fit(X, y)
+    p, scores = machine.predict_proba(X), machine.score_samples(X)
+    assert_allclose(p.sum(axis=1), 1.0)
+    order = np.argsort(scores, kind="stable")
+    assert (np.diff(p[order, rare]) >= 0.0).all()
+    assert p[order[-1], rare] > p[order[0], rare]
+    assert_allclose(machine.predict_log_proba(X), np.log(p))
+    assert_allclose(load_again(machine).predict_proba(X), p)
+
+
+def load_again(machine):
+    return pickle.loads(pickle.dumps(machine))
+
+
+def test_probabilities_are_those_of_held_out_rows():
+    X, y = rare_rows(n=2000, n_rare=200)
+    machine = LagoClassifier().fit(X[:1000], y[:1000])
+    p = machine.predict_proba(X[1000:])[:, 1]
+    assert p.mean() == pytest.approx(y[1000:].mean(), abs=0.03)
+    constant = np.full(1000, y[:1000].mean())
+    assert log_loss(y[1000:], p) < 0.9 * log_loss(y[1000:], constant)
+
+
+def test_probabilities_of_several_classes_share_the_background():
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2, 3], [60, 30, 8, 8])
+    X = rng.normal(size=(len(y), 2)) + 3.0 * (y[:, np.newaxis] == [2, 3])
+    machine = LagoClassifier(rare=[2, 3], cv=2).fit(X, y)
+    p = machine.predict_proba(X)
+    assert_allclose(p.sum(axis=1), 1.0)
+    assert_allclose(p[:, 0], 2.0 * p[:, 1])
+    for place, code in enumerate((2, 3)):
+        against = machine.calibration_[place](machine.score_samples(X)[:, place])
+        background = p[:, 0] + p[:, 1]
+        assert_allclose(p[:, code] / background, against / (1.0 - against))
+
+
+def test_without_held_out_scores_there_are_no_probabilities():
+    X, y = rare_rows()
+    machine = LagoClassifier(alpha=1.0, threshold=0.0)
+    assert not hasattr(machine, "predict_proba")
+    assert hasattr(LagoClassifier(alpha=1.0), "predict_proba")
+    remedy = r"alpha = 1.0 and threshold = 0.0 do not support predict_proba.*: use alpha='cv'"
+    with pytest.raises(AttributeError, match=remedy):
+        machine.fit(X, y).predict_proba(X)

@@ -1,6 +1,7 @@
 """Probabilities agree with the predicted class, sum to one, and are calibrated."""
 
 import pickle
+from inspect import signature
 
 import numpy as np
 import pytest
@@ -10,14 +11,16 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_iris, load_wine, make_classification
+from sklearn.ensemble import VotingClassifier
 from sklearn.isotonic import IsotonicRegression
 from sklearn.metrics import brier_score_loss, log_loss
 from sklearn.model_selection import RepeatedStratifiedKFold, ShuffleSplit, StratifiedKFold
 
 import kernsemble
+from kernsemble._calibration_curves import Isotonic, Sigmoid
 from kernsemble.datasets import make_threenorm
 from kernsemble.svm import InfiniteEnsembleClassifier, InfiniteEnsembleClassifierCV
-from kernsemble.svm.calibration import Calibration, Isotonic, Sigmoid, with_largest
+from kernsemble.svm.calibration import Calibration, with_largest
 from kernsemble.svm.multiclass import OneVersusOne, OneVersusRest
 
 KINDS = ["sigmoid", "isotonic"]
@@ -317,7 +320,7 @@ def test_without_calibration_there_are_no_probabilities():
         assert not hasattr(machine, method)
     with pytest.raises(AttributeError) as caught:
         machine.predict_proba(X)
-    assert "use 'sigmoid' or 'isotonic'" in str(caught.value.__cause__)
+    assert "use calibration='sigmoid' or loss='logistic'" in str(caught.value)
 
 
 def test_unknown_kinds_are_refused():
@@ -357,3 +360,80 @@ def test_probabilities_need_a_fit_with_calibration():
     machine.set_params(calibration="sigmoid")
     with pytest.raises(AttributeError, match="predict_proba"):
         machine.predict_proba(rows)
+
+
+# -- probabilities at a given C
+
+
+@pytest.mark.parametrize("calibration", KINDS)
+@pytest.mark.parametrize("multiclass", MULTICLASS)
+def test_one_machine_calibrates_as_the_selection_of_its_c(calibration, multiclass):
+    X, y = (part[::2] for part in load_wine(return_X_y=True))
+    settings = {"calibration": calibration, "multiclass": multiclass, "scaling": "range"}
+    machine = InfiniteEnsembleClassifier("stump", C=0.5, **settings).fit(X, y)
+    selected = InfiniteEnsembleClassifierCV("stump", Cs=[0.5], cv=5, **settings).fit(X, y)
+    assert_allclose(machine.predict_proba(X), selected.predict_proba(X), rtol=1e-10)
+    assert_allclose(machine.predict_log_proba(X), np.log(machine.predict_proba(X)))
+
+
+def test_calibration_does_not_change_the_machine():
+    X, y = make_threenorm(60, random_state=0)
+    plain = InfiniteEnsembleClassifier().fit(X, y)
+    calibrated = InfiniteEnsembleClassifier(calibration="sigmoid").fit(X, y)
+    assert plain.calibration_ is None
+    assert_array_equal(calibrated.decision_function(X), plain.decision_function(X))
+
+
+def test_rows_of_weight_zero_are_in_no_fold_of_the_calibration():
+    X, y = make_threenorm(60, random_state=0)
+    weight = np.r_[np.ones(50), np.zeros(10)]
+    machine = InfiniteEnsembleClassifier(C=1.0, scaling=None, calibration="sigmoid", tol=1e-8)
+    some = machine.fit(X, y, sample_weight=weight).predict_proba(X)
+    assert_allclose(machine.fit(X[:50], y[:50]).predict_proba(X), some, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "settings", [{"C": np.inf}, {"solver": "additive"}, {"kernel": "laplacian"}]
+)
+def test_probabilities_of_hard_margins_and_tables(settings):
+    X, y = load_iris(return_X_y=True)
+    machine = InfiniteEnsembleClassifier(calibration="sigmoid", **settings).fit(X[50::2], y[50::2])
+    p = machine.predict_proba(X)
+    assert_array_equal(machine.classes_[p.argmax(axis=1)], machine.predict(X))
+
+
+def test_small_classes_have_fewer_folds_and_single_rows_none():
+    X, y = load_iris(return_X_y=True)
+    few = np.r_[0:30, 50:53]
+    machine = InfiniteEnsembleClassifier(calibration="sigmoid").fit(X[few], y[few])
+    assert machine.predict_proba(X).shape == (150, 2)
+    with pytest.raises(ValueError, match="class 1 has one row of positive weight"):
+        machine.fit(X[few[:-2]], y[few[:-2]])
+    assert machine.predict_proba(X).shape == (150, 2)  # the last model is as it was
+
+
+def test_soft_voting_works_and_explains_what_it_needs():
+    X, y = make_threenorm(80, random_state=0)
+    machine = InfiniteEnsembleClassifier()
+    assert not hasattr(machine, "predict_proba")
+    vote = VotingClassifier([("ensemble", machine)], voting="soft").fit(X, y)
+    remedies = "use calibration='sigmoid' or loss='logistic', or InfiniteEnsembleClassifierCV"
+    with pytest.raises(AttributeError, match=remedies):
+        vote.predict(X)
+    members = [
+        (kernel, InfiniteEnsembleClassifier(kernel, calibration="sigmoid"))
+        for kernel in ("stump", "perceptron")
+    ]
+    vote = VotingClassifier(members, voting="soft").fit(X, y)
+    mean = np.mean([each.predict_proba(X) for each in vote.estimators_], axis=0)
+    assert_allclose(vote.predict_proba(X), mean)
+    assert vote.score(X, y) > 0.8
+
+
+def test_conditional_methods_keep_their_signature():
+    method = InfiniteEnsembleClassifier.predict_proba
+    assert list(signature(method).parameters) == ["self", "X"]
+    assert method.__doc__.startswith("Return the probability")
+    X, y = load_iris(return_X_y=True)
+    machine = InfiniteEnsembleClassifier(loss="logistic").fit(X, y)
+    assert_array_equal(method(machine, X), machine.predict_proba(X))

@@ -10,6 +10,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kernsemble._arguments import check_choice, check_count, check_positive
+from kernsemble._calibration_curves import Isotonic, Sigmoid
+from kernsemble._conditional_methods import available_if
 from kernsemble._folds import as_grid
 from kernsemble._jobs import within_n_jobs
 from kernsemble._progress import CallbackSupportMixin, Task, with_callbacks
@@ -23,12 +25,24 @@ from kernsemble.detection.held_out_scores import (
 )
 from kernsemble.detection.local_kernels import LocalKernels
 from kernsemble.detection.neighbours import Algorithm, KernelShape, Neighbours, NeighbourSearch
+from kernsemble.detection.probabilities import calibrate, class_probabilities
 from kernsemble.detection.rare_classes import rare_class_codes, stratified_folds
 from kernsemble.preprocessing import FeatureScaling, ScalingKind
 from kernsemble.solvers.kernel_sums import Profile
 
 ALPHAS = tuple(2.0 ** (0.5 * power) for power in range(-8, 11))  # from 1/16 to 32
 ACCEPTED = {"dtype": (np.float64, np.float32), "order": "C"}
+
+
+def _check_probabilities(machine: "LagoClassifier") -> None:
+    """Raise an AttributeError unless there are held-out scores to calibrate on."""
+    is_fitted = hasattr(machine, "calibration_")
+    if not (machine.calibration_ if is_fitted else machine._is_tuned):
+        raise AttributeError(
+            f"alpha = {machine.alpha!r} and threshold = {machine.threshold!r} do not support "
+            "predict_proba, which is calibrated on held-out scores: use alpha='cv' or "
+            "threshold='f1', and fit again"
+        )
 
 
 class LagoClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc,valid-type]
@@ -103,6 +117,9 @@ class LagoClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # t
         row, as in GridSearchCV. Empty if neither alpha nor threshold was tuned.
     best_score_ : array of shape (n_rare_classes,)
         The mean cross-validated average precision of the selected alpha, NaN without folds.
+    calibration_ : tuple of Sigmoid
+        For each rare class the curve from scores to probabilities. Empty if neither alpha nor
+        threshold was tuned, and there are no held-out scores.
     out_of_fold_scores_ : array of shape (n,) or (n, n_rare_classes)
         Scores of the training rows by folds that did not train on them: the mean if several folds
         test a row, NaN if none does.
@@ -250,7 +267,9 @@ class LagoClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # t
         self._rare_codes, self._counts = rare, counts
         others = np.delete(np.arange(len(totals)), rare)
         self._background = int(others[np.argmax(totals[others])])
+        self._totals = totals
         self.kernels_: tuple[LocalKernels, ...] = ()
+        self.calibration_: tuple[Sigmoid | Isotonic, ...] = ()
         self._neighbours: tuple[Neighbours, ...] = ()
         self.support_: list[IntArray] = []
         self.cv_results_: list[dict[str, Any]] = []
@@ -272,6 +291,8 @@ class LagoClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # t
             self.best_score_[place] = held_out.precision[best].mean()
             self.cv_results_.append(held_out.results(alphas))
             scored = np.isfinite(scores) & (problem.counts > 0.0)
+            held = scores[scored], problem.is_rare[scored], problem.counts[scored]
+            self.calibration_ += (calibrate(*held),)
         self.threshold_[place] = (
             self.threshold
             if isinstance(self.threshold, Real)
@@ -382,6 +403,33 @@ class LagoClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # t
         decisions[:, self._background] = 0.0
         decisions[:, self._rare_codes] = excess
         return decisions
+
+    @available_if(_check_probabilities)
+    def predict_proba(self, X: ArrayLike) -> FloatArray:
+        """Return the probability of each class, calibrated on held-out scores by Platt's sigmoid.
+
+        It increases with the score. `predict` compares scores with the threshold, not
+        probabilities with a half, and may return a rare class that is less likely than not. The
+        classes of the background share its probability as they share its training rows.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n, n_features)
+            Rows.
+
+        Returns
+        -------
+        array of shape (n, n_classes)
+            Probabilities, in the order of `classes_`.
+        """
+        scores = self._scores(X)
+        return class_probabilities(self.calibration_, scores, self._rare_codes, self._totals)
+
+    @available_if(_check_probabilities)
+    def predict_log_proba(self, X: ArrayLike) -> FloatArray:
+        """Return the logarithm of the probability of each class; −inf for classes without rows."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
 
     def predict(self, X: ArrayLike) -> Any:
         """Return the predicted class: the rare one whose score exceeds its threshold most.

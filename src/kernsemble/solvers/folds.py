@@ -203,7 +203,7 @@ def handed_over(
     for sign, rows, room, kept in sides:
         if kept > total:
             return None
-        before = np.cumsum(room) - room
+        before = np.append(0.0, np.cumsum(room))[:-1]  # bounds may be infinite
         beta[rows] += sign * np.clip(total - kept - before, 0.0, room)
     move = beta - solution.beta
     change = matrix.times(np.flatnonzero(move), move)

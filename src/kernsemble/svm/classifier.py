@@ -1,16 +1,18 @@
 """Algorithm 1 of Lin and Li: an SVM whose kernel embodies infinitely many hypotheses."""
 
-from collections.abc import Sequence
-from typing import Any, Literal, Self
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
-from sklearn.utils.metaestimators import available_if
 
+from kernsemble._calibration_curves import CurveKind
+from kernsemble._conditional_methods import available_if
 from kernsemble._folds import (
     PAPERS_PENALTIES,
     FoldRows,
+    calibration_folds,
     check_classes,
     read_splits,
     share_right,
@@ -22,10 +24,20 @@ from kernsemble._validation import read_weights
 from kernsemble.kernels import Kernel
 from kernsemble.preprocessing import ScalingKind
 from kernsemble.solvers.losses import LOSSES, loss_with_probabilities
-from kernsemble.svm.backends.base import Candidate, Machines, TrainingRows
-from kernsemble.svm.calibration import Calibration, CurveKind, check_calibration
+from kernsemble.svm.backends.base import (
+    Candidate,
+    Machines,
+    PreparedRows,
+    SolverSettings,
+    TrainingRows,
+)
+from kernsemble.svm.calibration import Calibration, check_calibration
 from kernsemble.svm.estimator import KernelMachine
-from kernsemble.svm.model_selection.cross_validation import held_out_predictions
+from kernsemble.svm.model_selection.cross_validation import (
+    CrossValidation,
+    held_out_predictions,
+    warn_unless_converged,
+)
 from kernsemble.svm.model_selection.grid import Selection, Variant
 from kernsemble.svm.model_selection.out_of_fold import OutOfFold, cross_fitted_probabilities
 from kernsemble.svm.model_selection.selecting_estimator import SelectsSettings
@@ -38,6 +50,8 @@ from kernsemble.svm.multiclass import (
 )
 from kernsemble.svm.problem import Problem
 
+HeldOutValues: TypeAlias = tuple[FloatArray, IntArray, FloatArray]  # values, class codes, weights
+
 
 def _models_probabilities(machine: "EnsembleClassifier") -> bool:
     """Return whether the loss models probabilities, that of the last fit if there was one."""
@@ -45,36 +59,35 @@ def _models_probabilities(machine: "EnsembleClassifier") -> bool:
     return loss in LOSSES and LOSSES[loss].has_probabilities
 
 
-def _has_probabilities(machine: "InfiniteEnsembleClassifier") -> bool:
-    if not _models_probabilities(machine):
+def _check_probabilities(machine: "EnsembleClassifier") -> None:
+    """Raise an AttributeError unless the loss models probabilities, or they are calibrated."""
+    if _models_probabilities(machine):
+        return
+    if machine.calibration is None:
         raise AttributeError(
-            f"loss = {machine.loss!r} does not support predict_proba: use "
-            f"loss={loss_with_probabilities()!r}, or InfiniteEnsembleClassifierCV, which "
-            "calibrates probabilities"
+            f"loss = {machine.loss!r} and calibration = None do not support predict_proba: use "
+            f"calibration='sigmoid' or loss={loss_with_probabilities()!r}, or "
+            "InfiniteEnsembleClassifierCV, which calibrates by default; then fit again"
         )
-    return True
-
-
-def _is_calibrated(machine: "InfiniteEnsembleClassifierCV") -> bool:
-    is_calibrated = machine.calibration is not None
-    is_calibrated &= getattr(machine, "calibration_", ...) is not None
-    if not is_calibrated and not _models_probabilities(machine):
+    if getattr(machine, "calibration_", ...) is None:
         raise AttributeError(
-            "calibration = None does not support predict_proba: use 'sigmoid' or 'isotonic', or "
-            f"loss={loss_with_probabilities()!r}, and fit again"
+            f"predict_proba needs a fit with calibration={machine.calibration!r}, and the last one "
+            "had calibration=None: fit again"
         )
-    return True
 
 
 class EnsembleClassifier(ClassifierMixin, MulticlassMixin, KernelMachine):
     """Base class of both classifiers: validation of classes and weights."""
 
     _task = "classification"
+    calibration: CurveKind | None
     class_weight: Any
+    calibration_: Calibration | None
 
     def _check_settings(self) -> None:
         super()._check_settings()
         check_shape(self.decision_function_shape, self.multiclass)
+        check_calibration(self.calibration)
 
     def _read(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None
@@ -88,6 +101,30 @@ class EnsembleClassifier(ClassifierMixin, MulticlassMixin, KernelMachine):
 
     def _problems(self, codes: IntArray, weight: FloatArray) -> list[Problem]:
         return [Problem.for_signs(self._loss, signs, weight) for signs in self._signs(codes)]
+
+    def _calibrate(self, held_out: Callable[[], HeldOutValues]) -> Calibration | None:
+        """Return the curves fitted to held-out rows, unless the loss models probabilities."""
+        if self._loss.has_probabilities:
+            return Calibration.from_loss(self.loss_, self.reduction_)
+        if self.calibration is None:
+            return None
+        return Calibration.from_held_out(self.calibration, self.reduction_, *held_out())
+
+    @available_if(_check_probabilities)
+    def predict_proba(self, X: ArrayLike) -> FloatArray:
+        """Return the probability of each class at each row.
+
+        The class that `predict` returns has the largest one: if the calibrated curves
+        contradict it, it shares the probability of the classes above it.
+        """
+        values = self._values(X)
+        assert self.calibration_ is not None
+        return self.calibration_.probabilities(values)
+
+    @available_if(_check_probabilities)
+    def predict_log_proba(self, X: ArrayLike) -> FloatArray:
+        """Return the logarithm of the probability of each class at each row."""
+        return np.log(self.predict_proba(X))
 
 
 class InfiniteEnsembleClassifier(EnsembleClassifier):
@@ -156,6 +193,11 @@ class InfiniteEnsembleClassifier(EnsembleClassifier):
         for each `Laplacian` or `DecisionTree`.
     random_state : int, RandomState or None, default=None
         Random seed of directions and grids.
+    calibration : {"sigmoid", "isotonic"} or None, default=None
+        Calibration of probabilities for `predict_proba`, on the decision values of rows held out
+        in five folds at the same C: Platt's sigmoid, or any non-decreasing curve, which needs
+        many rows. It costs five more fits, which share the kernel matrix. None for no
+        probabilities, unless the loss is logistic, which needs no calibration.
     n_jobs : int or None, default=None
         Number of threads of `fit` and of predictions; −1 is all cores, −2 all but one. None is
         all cores, or the number in the environment variable NUMBA_NUM_THREADS.
@@ -178,6 +220,8 @@ class InfiniteEnsembleClassifier(EnsembleClassifier):
         The classes on the two sides of each machine.
     machines_ : Machines
         The fitted machines, as the solver returns them.
+    calibration_ : Calibration or None
+        The calibration curve of each machine; None without probabilities.
     support_, support_vectors_ : arrays
         The rows with a nonzero coefficient in some machine. Exact solver only.
     dual_coef_ : array of shape (n_machines, n_support)
@@ -237,6 +281,7 @@ class InfiniteEnsembleClassifier(EnsembleClassifier):
         n_slices: int | None = None,
         n_grids: int = 512,
         random_state: Any = None,
+        calibration: CurveKind | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
@@ -256,6 +301,7 @@ class InfiniteEnsembleClassifier(EnsembleClassifier):
         self.n_slices = n_slices
         self.n_grids = n_grids
         self.random_state = random_state
+        self.calibration = calibration
         self.n_jobs = n_jobs
         self.verbose = verbose
 
@@ -288,25 +334,34 @@ class InfiniteEnsembleClassifier(EnsembleClassifier):
         rows, codes, weight = self._read(X, y, sample_weight)
         backend = self._choose_backend(rows)
         settings, problems = self._solver_settings(backend), self._problems(codes, weight)
-        with Task.of_fit(self, len(problems), X, y, sample_weight) as task:
+        n_parts = len(problems) + (self.calibration is not None)
+        with Task.of_fit(self, n_parts, X, y, sample_weight) as task:
             candidate = Candidate(self._columns.kernel(self.kernel), self.scaling)
             prepared = backend.open(rows, settings).prepare(candidate)
             self.C_ = self._penalty(prepared)
+            self.calibration_ = self._calibrate(
+                lambda: self._held_out(rows, codes, prepared, problems, settings, task)
+            )
             self._fit_machines(prepared, problems, settings, last, task)
 
-    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
-    def predict_proba(self, X: ArrayLike) -> FloatArray:
-        """Return the probability of each class at each row, with ``loss="logistic"``.
-
-        The class that `predict` returns has the largest one.
-        """
-        values = self._values(X)
-        return Calibration.from_loss(self.loss_, self.reduction_).probabilities(values)
-
-    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
-    def predict_log_proba(self, X: ArrayLike) -> FloatArray:
-        """Return the logarithm of the probability of each class at each row."""
-        return np.log(self.predict_proba(X))
+    def _held_out(
+        self,
+        rows: TrainingRows,
+        codes: IntArray,
+        prepared: PreparedRows,
+        problems: list[Problem],
+        settings: SolverSettings,
+        task: Task,
+    ) -> HeldOutValues:
+        """Return the decision values, class codes and weights of rows held out at the same C."""
+        splits = calibration_folds(codes, rows.weight, self.classes_)
+        predictions = held_out_predictions(self.classes_, self.reduction_, self.loss_)
+        labels = self.classes_[codes]
+        validation = CrossValidation(rows, labels, splits, share_right, predictions, settings)
+        with task.part("calibration", len(problems), len(problems)) as part:
+            trial = validation.run(prepared, problems, [self.C_], part)
+        warn_unless_converged(trial.statuses, settings)
+        return trial.values, codes[validation.tested], rows.weight[validation.tested]
 
 
 class InfiniteEnsembleClassifierCV(SelectsSettings, EnsembleClassifier):
@@ -485,7 +540,7 @@ class InfiniteEnsembleClassifierCV(SelectsSettings, EnsembleClassifier):
             selection = self._select(validation, backend, [variant], task)
             tested = validation.tested
             held_out = codes[tested], rows.weight[tested]
-            self.calibration_ = self._calibrate(selection, *held_out)
+            self.calibration_ = self._calibrate(lambda: (selection.values, *held_out))
             self.out_of_fold_ = self._out_of_fold(selection, splits, *held_out)
             self._refit(selection, settings, task)
 
@@ -503,37 +558,5 @@ class InfiniteEnsembleClassifierCV(SelectsSettings, EnsembleClassifier):
             )
         return OutOfFold.of_classes(splits, values, self.classes_, self.reduction_, probabilities)
 
-    def _calibrate(
-        self, selection: Selection, codes: IntArray, weight: FloatArray
-    ) -> Calibration | None:
-        """Return the curves fitted to held-out rows, unless the loss models probabilities."""
-        if self._loss.has_probabilities:
-            return Calibration.from_loss(self.loss_, self.reduction_)
-        if self.calibration is None:
-            return None
-        return Calibration.from_held_out(
-            self.calibration, self.reduction_, selection.values, codes, weight
-        )
-
-    def _check_settings(self) -> None:
-        super()._check_settings()
-        check_calibration(self.calibration)
-
     def _strata(self, y: Any) -> IntArray:
         return np.unique(y, return_inverse=True)[1]
-
-    @available_if(_is_calibrated)  # type: ignore[untyped-decorator]
-    def predict_proba(self, X: ArrayLike) -> FloatArray:
-        """Return the probability of each class at each row.
-
-        The class that `predict` returns has the largest one: if the calibrated curves
-        contradict it, it shares the probability of the classes above it.
-        """
-        values = self._values(X)
-        assert self.calibration_ is not None
-        return self.calibration_.probabilities(values)
-
-    @available_if(_is_calibrated)  # type: ignore[untyped-decorator]
-    def predict_log_proba(self, X: ArrayLike) -> FloatArray:
-        """Return the logarithm of the probability of each class at each row."""
-        return np.log(self.predict_proba(X))

@@ -6,10 +6,11 @@ from typing import Any, Self
 
 import numpy as np
 
+from kernsemble._calibration_curves import CurveKind
 from kernsemble._folds import FoldRows
 from kernsemble._typing import Array, FloatArray, IntArray
 from kernsemble._value_object import Value
-from kernsemble.svm.calibration import Calibration, CurveKind
+from kernsemble.svm.calibration import Calibration
 from kernsemble.svm.multiclass import Reduction
 
 
