@@ -25,7 +25,27 @@ def test_contributions_sum_to_the_decision_value(run, folder, model):
     row = pl.read_csv(table)[4:5].select(fitted.feature_names_in_.tolist())
     decide = fitted.predict if model == "numbers" else fitted.decision_function
     assert_allclose(total, decide(row)[0], rtol=1e-9)
-    assert "the decision value" in run(*words).stdout
+    result = run(*words).stdout
+    unit = {"classes": "log-odds", "numbers": "in units of level", "exact": "decision value"}[model]
+    assert f"contribution, {unit}" in result
+
+
+def test_explained_rows_show_the_prediction_and_its_probability(run, folder):
+    model = load(folder / "classes.skops")
+    row = pl.read_csv(folder / "new.csv")[4:5].select(model.feature_names_in_.tolist())
+    words = "explain", folder / "classes.skops", "--data", folder / "new.csv", "--row", 5
+    output = json.loads(run(*words, "--json").stdout)
+    assert output["prediction"] == model.predict(row)[0]
+    assert_allclose(list(output["probabilities"].values()), model.predict_proba(row)[0])
+    *_, last = run(*words).stdout.splitlines()
+    chance = output["probabilities"][output["prediction"]]
+    assert last == f"prediction for row 5: {output['prediction']}, with probability {chance:.3f}"
+    words = "explain", folder / "numbers.skops", "--data", folder / "new.csv", "--row", 5
+    output = json.loads(run(*words, "--json").stdout)
+    assert output["probabilities"] is None
+    assert run(*words).stdout.splitlines()[-1] == (
+        f"prediction for row 5: {output['prediction']:.4g}"
+    )
 
 
 def test_importances_are_shares(run, folder):

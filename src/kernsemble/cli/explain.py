@@ -31,7 +31,8 @@ def explain(
 ) -> None:
     """Show feature importances, or explain the prediction for a row.
 
-    The contributions of all columns and the intercept add up to the decision value.
+    The contributions of all columns and the intercept add up to the prediction: to the log-odds or
+    the decision value of a class, or to a number in the unit of the target.
     """
     if (data is None) != (row is None):
         option, other = ("--row", "--data") if data is None else ("--data", "--row")
@@ -44,7 +45,7 @@ def explain(
     if data is None or row is None:
         _show_importances(views, json)
     else:
-        _show_row(views, _row(fitted, model, data, row), row, json)
+        _show_row(views, fitted, _row(fitted, model, data, row), row, json)
 
 
 def _views(path: Path, model: Any) -> dict[str, Any]:
@@ -79,51 +80,106 @@ def _row(fitted: Any, model: Path, data: Path, row: int) -> Any:
 def _show_importances(views: dict[str, Any], json: bool) -> None:
     found = {label: view.importances() for label, view in views.items()}
     if json:
-        shares = {label: _shares(each) for label, each in found.items()}
+        shares = {label: each._asdict() for label, each in found.items()}
         write_json({"command": "explain", "importances": shares})
         return
     for label, importances in found.items():
-        ordered = sorted(_shares(importances)["shares"].items(), key=lambda each: -each[1])
+        errors = getattr(importances, "standard_errors", {})
+        ordered = sorted(importances.shares.items(), key=lambda each: -each[1])
         show_table(
-            f"{label}: {importances.method}",
-            ["column", "share, %"],
-            [[name, f"{100 * share:.1f}"] for name, share in ordered[:MAX_SHOWN]],
+            f"{label}, feature importance: {importances.method}",
+            ["column", "share, %" + (" ± standard error" if any(errors.values()) else "")],
+            [
+                [name, f"{100 * share:.1f}{_plus_or_minus(100 * errors.get(name, 0.0))}"]
+                for name, share in ordered[:MAX_SHOWN]
+            ],
         )
 
 
-def _shares(importances: Any) -> dict[str, Any]:
-    return {"method": importances.method, "shares": dict(importances.shares)}
+def _plus_or_minus(error: float) -> str:
+    return f" ± {error:.1f}" if error else ""
 
 
-def _show_row(views: dict[str, Any], X: Any, row: int, json: bool) -> None:
+def _show_row(views: dict[str, Any], fitted: Any, X: Any, row: int, json: bool) -> None:
     found = {label: view.explain(X) for label, view in views.items()}
     values = {name: column[0] for name, column in X.to_dict(as_series=False).items()}
+    prediction = _prediction(fitted, X)
     if json:
         machines = {
             label: {
                 "method": each.method,
+                "unit": _unit(fitted, label),
                 "intercept": each.intercept,
                 "contributions": each.row(0),
                 "value": float(each.values[0]),
             }
             for label, each in found.items()
         }
-        write_json({"command": "explain", "row": row, "values": values, "machines": machines})
+        about = {"command": "explain", "row": row, "values": values, **prediction}
+        write_json({**about, "machines": machines})
         return
     for label, each in found.items():
+        unit = _unit(fitted, label)
         contributions = list(each.row(0).items())
+        errors = dict(zip(each.feature_names, each.standard_error[0].tolist(), strict=True))
         show_table(
             f"{label}, row {row} ({each.method})",
-            ["column", "value", "contribution"],
+            ["column", "value", f"contribution, {unit}"],
             [
-                [name, "missing" if values[name] is None else str(values[name]), f"{amount:+.4f}"]
+                [
+                    name,
+                    _value_text(values[name]),
+                    f"{amount:+.4g}" + (f" ± {errors[name]:.2g}" if errors[name] else ""),
+                ]
                 for name, amount in contributions[:MAX_SHOWN]
             ],
         )
         rest = sum(amount for _, amount in contributions[MAX_SHOWN:])
-        others = f" {rest:+.4f} (other columns)" if len(contributions) > MAX_SHOWN else ""
+        others = f" {rest:+.4g} (other columns)" if len(contributions) > MAX_SHOWN else ""
         shown = sum(amount for _, amount in contributions[:MAX_SHOWN])
         write_line(
-            f"{each.intercept:.4f} (intercept) {shown:+.4f} (columns above){others} "
-            f"= {float(each.values[0]):.4f}, the decision value"
+            f"{each.intercept:.4g} (intercept) {shown:+.4g} (columns above){others} "
+            f"= {float(each.values[0]):.4g}, {_sum_of(unit)}"
         )
+    write_line(_prediction_text(prediction, row))
+
+
+def _value_text(value: Any) -> str:
+    if value is None:
+        return "missing"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _unit(model: Any, label: str) -> str:
+    """Return the unit of contributions: log-odds, decision value, or the target."""
+    if not hasattr(model, "classes_"):
+        target = getattr(getattr(model, "table_schema_", None), "target", None)
+        return f"in units of {target}" if target else "in units of the target"
+    from kernsemble.solvers.losses import LOSSES
+
+    loss = LOSSES.get(getattr(model, "loss_", ""))
+    kind = "log-odds" if loss is not None and loss.has_probabilities else "decision value"
+    return f"{kind} of {label}"
+
+
+def _sum_of(unit: str) -> str:
+    return "the prediction" if unit.startswith("in units") else f"the {unit}"
+
+
+def _prediction(model: Any, X: Any) -> dict[str, Any]:
+    """Return the prediction for a row, and the probabilities if the model has them."""
+    found: dict[str, Any] = {"prediction": model.predict(X).tolist()[0], "probabilities": None}
+    if hasattr(model, "predict_proba"):
+        shares = model.predict_proba(X)[0].tolist()
+        found["probabilities"] = dict(zip(model.classes_.tolist(), shares, strict=True))
+    return found
+
+
+def _prediction_text(found: dict[str, Any], row: int) -> str:
+    prediction, probabilities = found["prediction"], found["probabilities"]
+    if isinstance(prediction, float):
+        return f"prediction for row {row}: {prediction:.4g}"
+    text = f"prediction for row {row}: {prediction}"
+    if probabilities is None:
+        return text
+    return f"{text}, with probability {probabilities[prediction]:.3f}"
