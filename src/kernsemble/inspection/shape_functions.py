@@ -146,6 +146,11 @@ class Shape(Value):
         """Whether the column holds categories."""
         return len(self.knots) == 0 and len(self.atoms) > 0
 
+    @property
+    def tolerance(self) -> float:
+        """Difference up to which a number is one of the categories."""
+        return NEAR * max(float(np.abs(self.atoms).max()), float(np.finfo(np.float64).tiny))
+
     def __call__(self, values: FloatArray) -> FloatArray:
         """Return the function at values of the column, categories as codes."""
         values = np.asarray(values, dtype=np.float64)
@@ -171,8 +176,7 @@ class Shape(Value):
             return np.full(np.shape(values), self.other)
         middles = 0.5 * self.atoms[1:] + 0.5 * self.atoms[:-1]
         nearest = np.searchsorted(middles, values)
-        reach = NEAR * max(float(np.abs(self.atoms).max()), np.finfo(np.float64).tiny)
-        is_known = np.abs(values - self.atoms[nearest]) <= reach
+        is_known = np.abs(values - self.atoms[nearest]) <= self.tolerance
         return np.where(is_known, self.heights[nearest], self.other)
 
     def shifted(self, by: float) -> Self:

@@ -4,6 +4,7 @@ import gzip
 import json
 import math
 from base64 import b64encode
+from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.resources import files
 from typing import Any
@@ -19,7 +20,9 @@ from kernsemble.report.summary import Summary
 DIGITS = 6  # significant digits of the numbers in charts
 MAX_COLUMNS = 200  # maximum number of rows of the table of columns
 MAX_CLASSES = 20  # maximum number of classes of the confusion matrix
-SCRIPTS = ("page.js",)  # a part pushes its start function to window.reportParts; page.js is last
+STYLES = ("page.css", "interactive.css")
+# A part pushes its start function to window.reportParts; page.js is last.
+SCRIPTS = ("threshold.js", "what_if.js", "page.js")
 
 
 def page(summary: Summary, charts: dict[str, Chart], title: str) -> str:
@@ -34,6 +37,8 @@ def page(summary: Summary, charts: dict[str, Chart], title: str) -> str:
             name: [len(options) for options in chart.choices.values()]
             for name, chart in charts.items()
         },
+        "threshold": summary.thresholds and asdict(summary.thresholds),
+        "what_if": summary.what_if.data,
     }
     return template("page.html").render(
         summary=summary,
@@ -62,7 +67,7 @@ def template(name: str) -> Any:
     )
     environment.filters["number"] = number
     environment.globals |= {
-        "style": markupsafe.Markup(_source("page.css")),
+        "style": markupsafe.Markup("\n".join(map(_source, STYLES))),
         "written": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
     }
     return environment.get_template(name)

@@ -15,10 +15,13 @@ class Section(NamedTuple):
 
 def sections(summary: Summary) -> list[Section]:
     """Return the sections that have something to show."""
+    threshold = [Section("threshold", "Threshold", "threshold.html")] if summary.thresholds else []
     found = [
         Section("performance", "Performance", "performance.html"),
+        *threshold,
         Section("importance", "Feature importance", "importance.html"),
         Section("effects", "Feature effects", "effects.html"),
+        Section("what-if", "What if", "what_if.html"),
         Section("rows", "Explained rows", "rows.html"),
         Section("data", "Data", "data.html"),
     ]

@@ -26,6 +26,8 @@ from kernsemble.report.model_settings import ModelSettings, model_settings
 from kernsemble.report.roc_and_calibration import ClassifierCurves, classifier_curves
 from kernsemble.report.row_samples import MAX_SCORED_ROWS, RowSample, n_described_rows
 from kernsemble.report.selection_curve import SelectionCurve, cross_validated, selection_curve
+from kernsemble.report.threshold import Thresholds, thresholds
+from kernsemble.report.what_if import WhatIf, what_if
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +62,10 @@ class Summary:
         Rows of a table of other models, if one was given.
     settings : ModelSettings
         Settings that reproduce the model.
+    thresholds : Thresholds or None
+        Counts of the predictions at every threshold, for classifiers.
+    what_if : WhatIf
+        The model as data, if the page can evaluate it.
     """
 
     model_name: str
@@ -75,6 +81,8 @@ class Summary:
     n_machines: int
     leaderboard: list[dict[str, Any]]
     settings: ModelSettings
+    thresholds: Thresholds | None
+    what_if: WhatIf
 
     @classmethod
     def from_estimator(
@@ -123,6 +131,8 @@ class Summary:
             len(labels),
             [dict(each) for each in leaderboard or ()],
             model_settings(model),
+            thresholds(predictions),
+            what_if(model, background, scored, explained, mean_importances(machines)),
         )
 
     @property

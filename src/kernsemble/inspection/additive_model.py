@@ -1,0 +1,218 @@
+r"""Additive models as plain data, which a program in any language can evaluate.
+
+.. math:: f_k(x) = b_k + \sum_d g_{kd}(x_d)
+
+for each machine k of a model whose machines are sums over columns. `AdditiveModel` is the
+structure, made of JSON types only and without rounding; `templates/what_if.js` of reports evaluates
+it. A number x of a column adds
+
+- the piecewise linear function through `knots` and `values`: it is continuous from the left and
+  jumps to `above` just beyond a knot, if that is given; beyond the first and the last knot it goes
+  on with the two `slopes`, by default 0; a column without knots has none;
+- and, if the column has `points`, the height of the point at x, up to `tolerance`, else `other`.
+
+A category adds its height, one that was not among the training rows `other`, and a missing value
+`missing`. The values of machines are combined into those of classes as `combination` says:
+
+- "one machine": the prediction of a regression; or positive for the second of two classes;
+- "one per class": the class of the largest value is predicted;
+- "one per pair": machine (i, j) of all pairs i < j, in lexicographic order, votes for class i if
+  its value is positive, else for class j.
+
+Probabilities come from the values by the `link`, None if the model has none: "softmax" over one
+machine per class; or "curves", of which each turns the value of a machine into the probability of
+its positive side. Those of one machine per class are divided by their sum, those of pairs coupled
+by the second method of Wu, Lin and Weng (2004). If another class than the predicted one is more
+likely then, the predicted class shares the probability of those above it.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
+
+import numpy as np
+from sklearn.base import is_classifier
+
+from kernsemble._typing import FloatArray
+from kernsemble.boosting import AdaBoostClassifier
+from kernsemble.inspection.ensemble_view import EnsembleView
+from kernsemble.inspection.fitted_models import column_categories
+from kernsemble.inspection.shape_functions import Shape
+from kernsemble.svm.calibration import Calibration, Curve, InverseLink, Isotonic, Sigmoid
+from kernsemble.svm.multiclass import OneVersusOne
+
+FORMAT = "kernsemble additive model"
+VERSION = 1
+
+Link: TypeAlias = Literal["curves", "softmax"]
+Combination: TypeAlias = Literal["one machine", "one per class", "one per pair"]
+
+
+class ColumnData(TypedDict):
+    """A column: its name, its kind and, of a column of categories, these; None is missing."""
+
+    name: str
+    kind: Literal["number", "category"]
+    categories: NotRequired[list[Any]]
+
+
+class FunctionData(TypedDict):
+    """The function of one column in one machine."""
+
+    knots: NotRequired[list[float]]
+    values: NotRequired[list[float]]
+    above: NotRequired[list[float]]
+    slopes: NotRequired[list[float]]
+    points: NotRequired[list[float]]
+    tolerance: NotRequired[float]
+    heights: NotRequired[list[float]]  # of points, or of the categories of the column
+    other: float
+    missing: float | None  # None if the machine does not support missing values
+
+
+class CurveData(TypedDict):
+    """A calibration curve.
+
+    "logistic" and "sigmoid" are 1 / (1 + exp(-(slope f + offset))), "isotonic" is linear between
+    knots and constant beyond them.
+    """
+
+    kind: Literal["logistic", "sigmoid", "isotonic"]
+    slope: NotRequired[float]
+    offset: NotRequired[float]
+    knots: NotRequired[list[float]]
+    levels: NotRequired[list[float]]
+
+
+LOGISTIC: CurveData = {"kind": "logistic", "slope": 1.0, "offset": 0.0}
+
+
+class MachineData(TypedDict):
+    """A machine: intercept, one function per column, and the curve, None if it has none."""
+
+    label: str
+    intercept: float
+    functions: list[FunctionData]
+    curve: CurveData | None
+
+
+class AdditiveModel(TypedDict):
+    """A model whose machines are sums over columns."""
+
+    format: str
+    version: int
+    task: Literal["classification", "regression"]
+    classes: list[Any] | None
+    combination: Combination
+    link: Link | None
+    columns: list[ColumnData]
+    machines: list[MachineData]
+
+
+def additive_model(
+    views: Sequence[EnsembleView], columns: Sequence[int] | None = None
+) -> AdditiveModel:
+    """Return a model as plain data, given the views of all its machines.
+
+    Parameters
+    ----------
+    views : sequence of EnsembleView
+        Views of the machines, which must be additive. The functions of columns are centred as
+        theirs are.
+    columns : sequence of int, optional
+        Indices of the columns to keep, all by default. The functions of others are left out.
+
+    Returns
+    -------
+    AdditiveModel
+    """
+    for view in views:
+        if not view.is_additive:
+            raise ValueError(
+                f"the machine {view.label!r} is no sum over columns because of "
+                f"{', '.join(view.interactions)}: use a kernel of stumps and categories"
+            )
+    fitted, names = views[0].model.fitted, views[0].feature_names
+    kept = range(len(names)) if columns is None else columns
+    known = column_categories(fitted)
+    link, curves = _link(fitted, len(views))
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "task": "classification" if is_classifier(fitted) else "regression",
+        "classes": fitted.classes_.tolist() if is_classifier(fitted) else None,
+        "combination": _combination(fitted, len(views)),
+        "link": link,
+        "columns": [_column(names[d], known[d]) for d in kept],
+        "machines": [
+            {
+                "label": view.label,
+                "intercept": float(view.intercept),
+                "functions": [function_data(view.shapes[names[d]], known[d]) for d in kept],
+                "curve": curve,
+            }
+            for view, curve in zip(views, curves, strict=True)
+        ],
+    }
+
+
+def _link(model: Any, n_machines: int) -> tuple[Link | None, list[CurveData | None]]:
+    """Return the link of a model, and the curve of each machine."""
+    none: list[CurveData | None] = [None] * n_machines
+    if not hasattr(model, "predict_proba"):
+        return None, none
+    if isinstance(model, AdaBoostClassifier):
+        return ("curves", [LOGISTIC]) if n_machines == 1 else ("softmax", none)
+    found: Calibration | None = getattr(model, "calibration_", None)
+    calibration = Calibration.from_loss(model.loss_, model.reduction_) if found is None else found
+    return "curves", [_curve(each) for each in calibration.curves]
+
+
+def _combination(model: Any, n_machines: int) -> Combination:
+    if n_machines == 1:
+        return "one machine"
+    is_pairs = isinstance(getattr(model, "reduction_", None), OneVersusOne)
+    return "one per pair" if is_pairs else "one per class"
+
+
+def _column(name: str, known: tuple[Any, ...] | None) -> ColumnData:
+    if known is None:
+        return {"name": name, "kind": "number"}
+    return {"name": name, "kind": "category", "categories": list(known)}
+
+
+def function_data(shape: Shape, known: tuple[Any, ...] | None) -> FunctionData:
+    """Return a shape function as plain data; `known` are the categories of its column."""
+    if known is not None:
+        heights, unseen = shape(np.arange(float(len(known)))), float(shape(np.array([-1.0]))[0])
+        missing = float(heights[known.index(None)]) if None in known else unseen
+        return {"heights": heights.tolist(), "other": unseen, "missing": missing}
+    is_missing_supported = not np.isnan(shape.missing)
+    found: FunctionData = {
+        "other": float(shape.other),
+        "missing": float(shape.missing) if is_missing_supported else None,
+    }
+    if len(shape.knots) > 0:
+        found |= {"knots": shape.knots.tolist(), "values": shape.left.tolist()}
+        if not np.array_equal(shape.left, shape.right):
+            found["above"] = shape.right.tolist()
+        if any(shape.slopes):
+            found["slopes"] = list(map(float, shape.slopes))
+    if len(shape.atoms) > 0:
+        found |= {"points": shape.atoms.tolist(), "heights": shape.heights.tolist()}
+        found["tolerance"] = shape.tolerance
+    return found
+
+
+def _curve(curve: Curve) -> CurveData:
+    if isinstance(curve, Sigmoid):
+        return {"kind": "sigmoid", "slope": float(curve.slope), "offset": float(curve.offset)}
+    if isinstance(curve, Isotonic):
+        return {"kind": "isotonic", "knots": _list(curve.knots), "levels": _list(curve.levels)}
+    assert isinstance(curve, InverseLink)
+    if curve.loss != "logistic":
+        raise NotImplementedError(f"the link of loss = {curve.loss!r} is no curve of this format")
+    return LOGISTIC
+
+
+def _list(numbers: FloatArray) -> list[float]:
+    return np.asarray(numbers, dtype=np.float64).tolist()

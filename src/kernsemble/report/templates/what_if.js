@@ -1,0 +1,354 @@
+"use strict";
+
+// Evaluate an additive model (kernsemble.inspection.additive_model, version 1) at a row: a number
+// or category per column, null if it is missing, undefined for a category that the model does not
+// know. Returns the value of each machine, the contribution of each column to it, the decision
+// values, the probabilities of classes (null without) and the place of the predicted class.
+const evaluate = (() => {
+  const EPS = 2 ** -52;
+  const LEAD = 1e-14; // relative lead of the predicted class
+  const SMALLEST_SHARE = 1e-7; // smallest probability of a class in a pair
+
+  // Return the number of increasing numbers below x.
+  function countBelow(numbers, x) {
+    let low = 0;
+    let high = numbers.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (numbers[middle] < x) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  function piecewiseLinear({ knots, values, above = values, slopes = [0, 0] }, x) {
+    if (!knots) return 0;
+    const place = countBelow(knots, x);
+    const last = knots.length - 1;
+    if (place === 0) return values[0] + slopes[0] * (x - knots[0]);
+    if (place > last) return above[last] + slopes[1] * (x - knots[last]);
+    const share = (x - knots[place - 1]) / (knots[place] - knots[place - 1]);
+    return (1 - share) * above[place - 1] + share * values[place];
+  }
+
+  function pointHeight({ points, heights, tolerance, other }, x) {
+    if (!points) return other;
+    const place = countBelow(points, x);
+    const near = [place - 1, place].find((each) => Math.abs(x - points[each]) <= tolerance);
+    return near === undefined ? other : heights[near];
+  }
+
+  function contribution(column, func, value) {
+    if (column.kind === "number") {
+      if (value === null) return func.missing ?? NaN;
+      return piecewiseLinear(func, value) + pointHeight(func, value);
+    }
+    const place = column.categories.indexOf(value);
+    if (place >= 0) return func.heights[place];
+    return value === null ? func.missing : func.other;
+  }
+
+  function curveAt(curve, value) {
+    if (curve.kind !== "isotonic") return 1 / (1 + Math.exp(-(curve.slope * value + curve.offset)));
+    return piecewiseLinear({ knots: curve.knots, values: curve.levels }, value);
+  }
+
+  function pairs(n) {
+    const found = [];
+    for (let i = 0; i < n; i++) for (let j = i + 1; j < n; j++) found.push([i, j]);
+    return found;
+  }
+
+  function decisionValues(model, values) {
+    if (model.combination !== "one per pair") return values;
+    const votes = model.classes.map(() => 0);
+    const confidence = model.classes.map(() => 0);
+    pairs(votes.length).forEach(([i, j], machine) => {
+      votes[values[machine] > 0 ? i : j] += 1;
+      confidence[i] += values[machine];
+      confidence[j] -= values[machine];
+    });
+    return votes.map((each, k) => each + confidence[k] / (2 * Math.abs(confidence[k]) + 3));
+  }
+
+  function predictedClass(model, decisions) {
+    if (model.task === "regression") return null;
+    if (decisions.length === 1) return decisions[0] > 0 ? 1 : 0;
+    return decisions.indexOf(Math.max(...decisions));
+  }
+
+  function classProbabilities(model, values, predicted) {
+    if (model.link === null) return null;
+    if (model.link === "softmax") {
+      const largest = Math.max(...values);
+      return normalised(values.map((value) => Math.exp(value - largest)));
+    }
+    const shares = model.machines.map(({ curve }, machine) =>
+      Math.min(Math.max(curveAt(curve, values[machine]), EPS), 1 - EPS));
+    return withLargest(combined(model, shares), predicted);
+  }
+
+  function combined(model, shares) {
+    if (model.combination === "one machine") return [1 - shares[0], shares[0]];
+    if (model.combination === "one per class") return normalised(shares);
+    return coupled(shares, model.classes.length);
+  }
+
+  function normalised(numbers) {
+    const total = numbers.reduce((sum, each) => sum + each, 0);
+    return numbers.map((each) => each / total);
+  }
+
+  // Couple the probabilities of pairs: the second method of Wu, Lin and Weng (2004).
+  function coupled(shares, n) {
+    const against = Array.from({ length: n }, () => Array(n).fill(0));
+    pairs(n).forEach(([i, j], machine) => {
+      const share = Math.min(Math.max(shares[machine], SMALLEST_SHARE), 1 - SMALLEST_SHARE);
+      against[i][j] = share;
+      against[j][i] = 1 - share;
+    });
+    const system = against.map((line, i) => line.map((share, j) => (i === j
+      ? against.reduce((sum, other) => sum + other[i] ** 2, 0) : -share * against[j][i])));
+    const rows = system.map((line) => [...line, 1, 0]);
+    rows.push([...Array(n).fill(1), 0, 1]);
+    return normalised(solved(rows).slice(0, n).map((each) => Math.max(each, EPS)));
+  }
+
+  // Solve linear equations, the right side in the last column, by elimination with pivots.
+  function solved(rows) {
+    const n = rows.length;
+    for (let k = 0; k < n; k++) {
+      let pivot = k;
+      for (let i = k + 1; i < n; i++)
+        if (Math.abs(rows[i][k]) > Math.abs(rows[pivot][k])) pivot = i;
+      [rows[k], rows[pivot]] = [rows[pivot], rows[k]];
+      for (let i = k + 1; i < n; i++) {
+        const factor = rows[i][k] / rows[k][k];
+        for (let j = k; j <= n; j++) rows[i][j] -= factor * rows[k][j];
+      }
+    }
+    const x = Array(n).fill(0);
+    for (let k = n - 1; k >= 0; k--) {
+      let rest = rows[k][n];
+      for (let j = k + 1; j < n; j++) rest -= rows[k][j] * x[j];
+      x[k] = rest / rows[k][k];
+    }
+    return x;
+  }
+
+  // Return the nearest probabilities of which that of the predicted class is the largest.
+  function withLargest(probabilities, predicted) {
+    const mine = probabilities[predicted];
+    const others = probabilities.filter((_, k) => k !== predicted).sort((a, b) => b - a);
+    if (mine >= (1 + LEAD) * others[0]) return probabilities;
+    let total = mine;
+    let level = mine;
+    others.forEach((each, k) => {
+      total += each;
+      level = Math.max(level, total / (k + 2));
+    });
+    return probabilities.map((each, k) =>
+      (k === predicted ? (1 + LEAD) * level : Math.min(each, level)));
+  }
+
+  return (model, row) => {
+    const contributions = model.machines.map(({ functions }) =>
+      functions.map((func, d) => contribution(model.columns[d], func, row[d])));
+    const values = model.machines.map(({ intercept }, machine) =>
+      contributions[machine].reduce((sum, each) => sum + each, intercept));
+    const decisions = decisionValues(model, values);
+    const predicted = predictedClass(model, decisions);
+    const probabilities = classProbabilities(model, values, predicted);
+    return { values, contributions, decisions, probabilities, predicted };
+  };
+})();
+
+(window.reportParts ||= []).push((drawn) => {
+  const tool = document.getElementById("what-if-tool");
+  if (!tool) return;
+  const { model, inputs, outputs, rows } = drawn.what_if;
+  const part = (name) => tool.querySelector(`[data-part="${name}"]`);
+  const [picker, outputChoice] = [part("row"), part("output")];
+  const places = model.columns.map((_, d) => d);
+  let picked = rows[0];
+  let state = [];
+
+  function made(tag, settings = {}, ...children) {
+    const element = Object.assign(document.createElement(tag), settings);
+    element.append(...children);
+    return element;
+  }
+
+  function shown(value) {
+    return String(Number(value.toPrecision(4))).replace("-", "−");
+  }
+
+  function signed(value) {
+    return (value > 0 ? "+" : "") + shown(Number(value.toPrecision(3)));
+  }
+
+  function valuesOf(row) {
+    return row.values.map((value, d) => {
+      if (value === null || model.columns[d].kind === "number") return value;
+      return model.columns[d].categories[value]; // undefined for −1
+    });
+  }
+
+  // The model with the columns that have no input as part of the intercept.
+  function modelOf(row) {
+    const machines = model.machines.map((machine, k) =>
+      ({ ...machine, intercept: machine.intercept + row.others[k] }));
+    return { ...model, machines };
+  }
+
+  function contributionsTo(output, found) {
+    return places.map((d) =>
+      output.weights.reduce((sum, weight, k) => sum + weight * found.contributions[k][d], 0));
+  }
+
+  function othersOf(output, row) {
+    return output.weights.reduce((sum, weight, k) => sum + weight * row.others[k], 0);
+  }
+
+  const scales = outputs.map((output) => Math.max(...rows.flatMap((row) =>
+    [othersOf(output, row), ...contributionsTo(output, evaluate(modelOf(row), valuesOf(row)))]
+      .map(Math.abs))) || 1);
+
+  // -- inputs
+
+  function numberInput(d, change) {
+    const { quantiles, is_whole: isWhole, can_be_missing: canBeMissing } = inputs[d];
+    const [low, , median, , high] = quantiles;
+    const name = model.columns[d].name;
+    const ticks = made("datalist", { id: `what-if-ticks-${d}` },
+      ...quantiles.map((value) => made("option", { value })));
+    const slider = made("input", { type: "range", min: low, max: high,
+      step: isWhole ? 1 : "any", disabled: low === high, ariaLabel: `${name}, slider` });
+    slider.setAttribute("list", ticks.id);
+    const field = made("input", { type: "number", step: "any", ariaLabel: name });
+    const box = made("input", { type: "checkbox" });
+    const range = made("small", { textContent:
+      `${shown(low)} to ${shown(high)}, median ${shown(median)}` });
+    const controls = made("div", { className: "values" }, slider, field, ticks);
+    controls.append(range);
+    if (canBeMissing) controls.append(made("label", {}, box, " missing"));
+    slider.addEventListener("input", () =>
+      change(isWhole ? slider.valueAsNumber : Number(slider.valueAsNumber.toPrecision(6))));
+    field.addEventListener("input", () => {
+      if (!Number.isNaN(field.valueAsNumber)) change(field.valueAsNumber);
+    });
+    box.addEventListener("change", () => change(box.checked ? null : median));
+    const show = (value) => {
+      box.checked = value === null;
+      slider.disabled = value === null || low === high;
+      field.disabled = value === null;
+      if (value === null) field.value = "";
+      else if (field.valueAsNumber !== value) field.value = value;
+      if (value !== null) slider.value = value;
+    };
+    return { controls, show };
+  }
+
+  function categoryInput(d, change) {
+    const { name, categories } = model.columns[d];
+    const texts = [...categories.map((each) => (each === null ? "missing" : String(each))),
+      "another category"];
+    const choice = made("select", { ariaLabel: name },
+      ...texts.map((textContent) => made("option", { textContent })));
+    choice.addEventListener("change", () => change(categories[choice.selectedIndex]));
+    const show = (value) => {
+      const place = categories.indexOf(value);
+      choice.selectedIndex = place < 0 ? categories.length : place;
+    };
+    return { controls: made("div", { className: "values" }, choice), show };
+  }
+
+  function contributionBar() {
+    const fill = made("span");
+    const output = made("output");
+    const show = (value, scale) => {
+      const width = Math.min(Math.abs(value) / scale, 1) * 50;
+      fill.className = value < 0 ? "down" : "up";
+      fill.style.width = `${width}%`;
+      fill.style.left = `${value < 0 ? 50 - width : 50}%`;
+      output.value = signed(value);
+      output.dataset.value = value;
+    };
+    return { elements: [made("div", { className: "bar", ariaHidden: "true" }, fill), output], show };
+  }
+
+  const lines = places.map((d) => {
+    const change = (value) => {
+      state[d] = value;
+      update();
+    };
+    const input = (model.columns[d].kind === "number" ? numberInput : categoryInput)(d, change);
+    const bar = contributionBar();
+    const line = made("div", { className: "line" },
+      made("span", { className: "name", textContent: model.columns[d].name }),
+      input.controls, ...bar.elements);
+    line.dataset.column = model.columns[d].name;
+    part("inputs").append(line);
+    return { input, bar };
+  });
+
+  const others = contributionBar();
+  if (rows[0] && part("others")) part("others").append(...others.elements);
+
+  // -- results
+
+  const classLines = (model.classes || []).map((name) => {
+    const fill = made("span", { className: "up" });
+    const output = made("output");
+    const text = made("span", { className: "name", textContent: String(name) });
+    const bar = made("div", { className: "bar", ariaHidden: "true" }, fill);
+    const line = made("div", { className: "line" }, text, bar, output);
+    part("classes").append(line);
+    return { line, fill, output };
+  });
+
+  function showClasses(found) {
+    const values = found.probabilities
+      || (found.decisions.length === 1 ? [-found.decisions[0], found.decisions[0]]
+        : found.decisions);
+    const largest = Math.max(...values.map(Math.abs)) || 1;
+    classLines.forEach(({ line, fill, output }, k) => {
+      const isProbability = found.probabilities !== null;
+      fill.style.width = `${Math.max(values[k] / (isProbability ? 1 : largest), 0) * 100}%`;
+      output.value = isProbability ? `${(100 * values[k]).toFixed(1)} %` : shown(values[k]);
+      output.dataset.value = values[k];
+      line.classList.toggle("predicted", k === found.predicted);
+    });
+  }
+
+  function update() {
+    const found = evaluate(modelOf(picked), state);
+    const output = outputs[outputChoice ? outputChoice.selectedIndex : 0];
+    const scale = scales[outputs.indexOf(output)];
+    const contributions = contributionsTo(output, found);
+    const sum = (numbers) => numbers.reduce((total, each) => total + each, 0);
+    const base = sum(output.weights.map((weight, k) => weight * model.machines[k].intercept));
+    lines.forEach(({ input, bar }, d) => {
+      input.show(state[d]);
+      bar.show(contributions[d], scale);
+    });
+    others.show(othersOf(output, picked), scale);
+    const value = base + othersOf(output, picked) + sum(contributions);
+    part("base").value = shown(base);
+    part("base").dataset.value = base;
+    part("value").value = shown(value);
+    part("value").dataset.value = value;
+    showClasses(found);
+  }
+
+  function pick() {
+    picked = rows[picker.selectedIndex];
+    state = valuesOf(picked);
+    update();
+  }
+
+  picker.addEventListener("change", pick);
+  part("reset").addEventListener("click", pick);
+  outputChoice?.addEventListener("change", update);
+  pick();
+});

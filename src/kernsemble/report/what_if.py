@@ -1,0 +1,243 @@
+"""The section "What if": an additive model that the page evaluates, its inputs and sampled rows."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, NamedTuple, TypedDict
+
+import numpy as np
+
+from kernsemble._typing import FloatArray, IntArray
+from kernsemble.inspection import EnsembleView
+from kernsemble.inspection.additive_model import (
+    AdditiveModel,
+    FunctionData,
+    additive_model,
+    function_data,
+)
+from kernsemble.inspection.fitted_models import as_fitted_model, column_categories
+from kernsemble.report.row_samples import RowSample, rows_at
+
+MAX_ROWS = 200  # maximum number of sampled rows
+MAX_INPUTS = 30  # maximum number of columns that the reader can change
+MAX_NUMBERS = 50_000  # maximum number of knots, values and heights in the page
+MAX_MACHINES = 66  # maximum number of machines: pairs of twelve classes
+
+
+class Input(TypedDict):
+    """The input of a column: its range and quartiles for numbers, and whether it can be missing."""
+
+    quantiles: list[float]
+    is_whole: bool
+    can_be_missing: bool
+
+
+class SampledRow(TypedDict):
+    """A row that the reader can pick."""
+
+    number: int  # from 1
+    target: str
+    values: list[float | None]  # numbers, codes of categories (−1 if unseen), None if missing
+    others: list[float]  # contribution of the columns without an input, for each machine
+
+
+class Output(TypedDict):
+    """A weighted sum of machines that contributions are shown for."""
+
+    name: str
+    weights: list[float]
+
+
+class WhatIfData(TypedDict):
+    """The data of the section, as the page embeds them."""
+
+    model: AdditiveModel
+    inputs: list[Input]
+    outputs: list[Output]
+    rows: list[SampledRow]
+
+
+@dataclass(frozen=True, eq=False)
+class WhatIf:
+    """What the reader can change.
+
+    Attributes
+    ----------
+    data : WhatIfData or None
+        The model, its inputs and the sampled rows; None if the page cannot evaluate the model.
+    reason : str
+        Why it cannot, else "".
+    n_others : int
+        Number of columns that keep their values in the sampled row.
+    """
+
+    data: WhatIfData | None
+    reason: str = ""
+    n_others: int = 0
+
+
+class _Machines(NamedTuple):
+    """The views of all machines, and the categories of columns."""
+
+    views: list[EnsembleView]
+    known: tuple[tuple[Any, ...] | None, ...]
+
+    def functions(self, column: int) -> Iterator[FunctionData]:
+        for view in self.views:
+            yield function_data(view.shapes[view.feature_names[column]], self.known[column])
+
+
+def what_if(
+    model: Any,
+    background: RowSample,
+    scored: RowSample,
+    explained: IntArray,
+    importances: Mapping[str, float],
+    *,
+    max_inputs: int = MAX_INPUTS,
+    max_numbers: int = MAX_NUMBERS,
+) -> WhatIf:
+    """Return what the reader of a report can change.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        Model of the report.
+    background : RowSample
+        Training rows, which contributions are relative to.
+    scored : RowSample
+        Rows to sample from.
+    explained : array of int
+        Places in `scored` of rows that the sample contains.
+    importances : mapping of str to float
+        Importance of each column: the most important ones have inputs.
+    max_inputs, max_numbers : int
+        Maximum number of inputs, and of the numbers in all functions.
+
+    Returns
+    -------
+    WhatIf
+    """
+    labels = as_fitted_model(model).labels
+    if len(labels) > MAX_MACHINES:
+        return WhatIf(None, f"The model has {len(labels):,} machines, too many for a page.")
+    first = EnsembleView.from_estimator(model, background.X, 0)
+    if not first.is_additive:
+        return WhatIf(
+            None,
+            f"The model has interactions ({', '.join(first.interactions)}): its prediction is not "
+            "a sum over columns. Models of stumps and categories are.",
+        )
+    rest = [EnsembleView.from_estimator(model, background.X, k) for k in range(1, len(labels))]
+    machines = _Machines([first, *rest], column_categories(model))
+    columns = _columns_with_inputs(machines, importances, max_inputs, max_numbers)
+    if len(columns) == 0:
+        return WhatIf(
+            None,
+            f"The function of a single column has more than {max_numbers:,} numbers, too many for "
+            "a page.",
+        )
+    places = _sample(len(scored.y), explained)
+    rows = first.model.encode(rows_at(scored.X, places))
+    plain = additive_model(machines.views, columns)
+    data: WhatIfData = {
+        "model": plain,
+        "inputs": [_input(machines, d, rows) for d in columns],
+        "outputs": _outputs(plain),
+        "rows": _sampled_rows(machines, scored, places, rows, columns),
+    }
+    return WhatIf(data, n_others=len(first.feature_names) - len(columns))
+
+
+def _columns_with_inputs(
+    machines: _Machines, importances: Mapping[str, float], max_inputs: int, max_numbers: int
+) -> list[int]:
+    """Return the most important columns whose functions have few enough numbers together."""
+    names = machines.views[0].feature_names
+    order = sorted(range(len(names)), key=lambda d: -importances.get(names[d], 0.0))
+    kept, total = [], 0
+    for d in order[:max_inputs]:
+        total += sum(
+            len(each)
+            for function in machines.functions(d)
+            for each in function.values()
+            if isinstance(each, list)
+        )
+        if total > max_numbers:
+            break
+        kept.append(d)
+    return kept
+
+
+def _sample(n_rows: int, explained: IntArray) -> IntArray:
+    """Return the explained rows, filled up with random ones, in their order."""
+    drawn = np.random.default_rng(0).permutation(n_rows)
+    chosen = dict.fromkeys([*explained.tolist(), *drawn.tolist()])
+    return np.sort(np.array(list(chosen)[:MAX_ROWS], dtype=np.intp))
+
+
+def _input(machines: _Machines, column: int, rows: FloatArray) -> Input:
+    if machines.known[column] is not None:
+        return {
+            "quantiles": [],
+            "is_whole": False,
+            "can_be_missing": False,
+        }  # a category of its own
+    background = machines.views[0].background
+    assert background is not None
+    values = background[:, column]
+    present = values[~np.isnan(values)]
+    supports = all(each["missing"] is not None for each in machines.functions(column))
+    occurs = len(present) < len(values) or bool(np.isnan(rows[:, column]).any())
+    quantiles = np.quantile(present, [0.0, 0.25, 0.5, 0.75, 1.0]) if len(present) else np.zeros(5)
+    return {
+        "quantiles": quantiles.tolist(),
+        "is_whole": bool((present == np.round(present)).all()),
+        "can_be_missing": supports and occurs,
+    }
+
+
+def _outputs(model: AdditiveModel) -> list[Output]:
+    """Return the only machine; else for each class its machine, or the mean of its pairs."""
+    n_machines, classes = len(model["machines"]), model["classes"]
+    if n_machines == 1 or classes is None:
+        return [{"name": model["machines"][0]["label"], "weights": [1.0]}]
+    weights = np.eye(len(classes), n_machines)
+    if model["combination"] == "one per pair":
+        weights = np.zeros((len(classes), n_machines))
+        for machine, pair in enumerate(combinations(range(len(classes)), 2)):
+            weights[pair, machine] = 1.0, -1.0
+        weights /= len(classes) - 1
+    return [
+        {"name": str(name), "weights": each.tolist()}
+        for name, each in zip(classes, weights, strict=True)
+    ]
+
+
+def _sampled_rows(
+    machines: _Machines,
+    scored: RowSample,
+    places: IntArray,
+    rows: FloatArray,
+    columns: Sequence[int],
+) -> list[SampledRow]:
+    others = np.setdiff1d(np.arange(rows.shape[1]), columns).tolist()
+    rest = np.zeros((len(rows), len(machines.views)))
+    for k, view in enumerate(machines.views):
+        for d in others:
+            rest[:, k] += view.shapes[view.feature_names[d]](rows[:, d])
+    return [
+        {
+            "number": int(scored.indices[place]) + 1,
+            "target": _text(scored.y[place]),
+            "values": [None if np.isnan(value) else value for value in values],
+            "others": left_out,
+        }
+        for place, values, left_out in zip(
+            places.tolist(), rows[:, list(columns)].tolist(), rest.tolist(), strict=True
+        )
+    ]
+
+
+def _text(target: Any) -> str:
+    return f"{target:.5g}" if isinstance(target, (float, np.floating)) else str(target)
