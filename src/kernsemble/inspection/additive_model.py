@@ -32,12 +32,13 @@ from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
 import numpy as np
 from sklearn.base import is_classifier
 
+from kernsemble._calibration_curves import Isotonic, Sigmoid
 from kernsemble._typing import FloatArray
 from kernsemble.boosting import AdaBoostClassifier
 from kernsemble.inspection.ensemble_view import EnsembleView
 from kernsemble.inspection.fitted_models import column_categories
 from kernsemble.inspection.shape_functions import Shape
-from kernsemble.svm.calibration import Calibration, Curve, InverseLink, Isotonic, Sigmoid
+from kernsemble.svm.calibration import Curve, InverseLink
 from kernsemble.svm.multiclass import OneVersusOne
 
 FORMAT = "kernsemble additive model"
@@ -162,9 +163,7 @@ def _link(model: Any, n_machines: int) -> tuple[Link | None, list[CurveData | No
         return None, none
     if isinstance(model, AdaBoostClassifier):
         return ("curves", [LOGISTIC]) if n_machines == 1 else ("softmax", none)
-    found: Calibration | None = getattr(model, "calibration_", None)
-    calibration = Calibration.from_loss(model.loss_, model.reduction_) if found is None else found
-    return "curves", [_curve(each) for each in calibration.curves]
+    return "curves", [_curve(each) for each in model.calibration_.curves]
 
 
 def _combination(model: Any, n_machines: int) -> Combination:
