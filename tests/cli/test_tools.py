@@ -78,12 +78,34 @@ def test_the_true_columns_are_selected(run, tmp_path):
     assert "selected: x1, x4, x7" in run(*words).stdout
 
 
-def test_select_needs_numbers_without_missing_values(refused, folder):
-    line = refused("select", folder / "train.csv", "--target", "label")
-    assert "column 'colour' contains text" in line
-    assert "--drop 'colour'" in line
-    line = refused("select", folder / "train.csv", "-t", "label", "--drop", "colour")
-    assert "column 'b' has 17 missing values" in line
+def test_select_and_rare_take_the_tables_of_fit(run, folder, tmp_path):
+    words = folder / "train.csv", "--target", "label", "--drop", "level"
+    result = run("select", *words, "--universes", 5, "--out", tmp_path / "s.csv", "--json")
+    assert result.exit_code == 0, result.output
+    output = json.loads(result.stdout)
+    assert {each["column"] for each in output["columns"]} == {"a", "b", "colour", "flag"}
+    assert "a" in output["selected"]
+    selected = pl.read_csv(tmp_path / "s.csv")
+    assert set(selected.columns) == {*output["selected"], "label"}
+    result = run("rare", *words, "--out", tmp_path / "m.skops", "--json")
+    assert result.exit_code == 0, result.output
+    result = run("predict", tmp_path / "m.skops", folder / "new.csv", "-o", "-")
+    assert result.exit_code == 0, result.output
+    assert len(result.stdout.splitlines()) == 61
+
+
+def test_messages_of_select_and_rare_name_their_options(run, refused, tmp_path):
+    rng, table = np.random.default_rng(0), tmp_path / "t.csv"
+    frame = pl.DataFrame({f"x{d}": rng.normal(size=40) for d in range(6)})
+    frame.with_columns(pl.Series("y", rng.normal(size=40))).write_csv(table)
+    result = run("select", table, "--target", "y", "--universes", 1)
+    assert "use more, --universes 4" in result.stderr
+    assert "n_universes" not in result.stderr
+    line = refused("rare", table, "--target", "y")
+    assert "'y' contains numbers from -" in line
+    assert "predict the numbers with kernsemble fit" in line
+    table.write_text("x,y\n" + "1,a\n2,a\n" * 9 + "3,b\n")
+    assert "class b of 'y' has only one row" in refused("rare", table, "--target", "y")
 
 
 def test_select_supports_two_classes_only(refused, tmp_path):

@@ -134,13 +134,6 @@ def test_all_columns_may_be_categories():
     assert len(np.unique(fitted.decision_function(table).round(9))) == 3
 
 
-def test_dates_are_refused():
-    dates = pd.date_range("2020-01-01", periods=N)
-    for table in (frame().assign(day=dates), pl.DataFrame({"day": dates, "city": CITY})):
-        with pytest.raises(ValueError, match="dates or durations"):
-            machine().fit(table, y)
-
-
 def test_text_where_numbers_were_is_refused():
     fitted = machine().fit(frame(), y)
     with pytest.raises(ValueError, match="column 'age' of X held numbers"):

@@ -1,7 +1,7 @@
 """``kernsemble explain``: feature importances of a model, and explanations of single rows."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,9 +12,11 @@ from kernsemble.cli.console import (
     write_json,
     write_line,
 )
-from kernsemble.cli.options import Json, ModelFile
-from kernsemble.cli.table_files import TableFile, as_training_kinds
+from kernsemble.cli.options import Decimal, Encoding, Header, Json, Missing, ModelFile, reading
 from kernsemble.cli.wording import in_options
+
+if TYPE_CHECKING:
+    from kernsemble.cli.table_files import Reading
 
 MAX_SHOWN = 20
 
@@ -27,6 +29,10 @@ def explain(
     row: Annotated[
         int | None, typer.Option("--row", min=1, help="Number of the row in --data, from 1.")
     ] = None,
+    missing: Missing = None,
+    encoding: Encoding = None,
+    decimal: Decimal = None,
+    header: Header = None,
     json: Json = False,
 ) -> None:
     """Show feature importances, or explain the prediction for a row.
@@ -45,7 +51,8 @@ def explain(
     if data is None or row is None:
         _show_importances(views, json)
     else:
-        _show_row(views, fitted, _row(fitted, model, data, row), row, json)
+        how = reading(missing, encoding, decimal, header)
+        _show_row(views, fitted, _row(fitted, model, data, how, row), row, json)
 
 
 def _views(path: Path, model: Any) -> dict[str, Any]:
@@ -58,11 +65,11 @@ def _views(path: Path, model: Any) -> dict[str, Any]:
         raise CommandError(f"{path}: this model cannot be explained ({reason})") from error
 
 
-def _row(fitted: Any, model: Path, data: Path, row: int) -> Any:
+def _row(fitted: Any, model: Path, data: Path, how: "Reading", row: int) -> Any:
     from kernsemble.cli.model_files import table_schema
 
     schema = table_schema(fitted, model)
-    source = TableFile(data, schema.missing)
+    source = schema.open(data, how)
     absent = [name for name in schema.columns if name not in source.columns]
     if absent:
         raise CommandError(
@@ -72,7 +79,7 @@ def _row(fitted: Any, model: Path, data: Path, row: int) -> Any:
     for frame in source.chunks(schema.columns):
         if row <= n_before + frame.height:
             wanted = frame[row - n_before - 1 : row - n_before]
-            return as_training_kinds(wanted, schema.by_name, data, row)
+            return schema.convert(wanted, source, row)
         n_before += frame.height
     raise CommandError(f"--row {row}: {data} has {n_before:,} rows: use a smaller number")
 
@@ -100,9 +107,15 @@ def _plus_or_minus(error: float) -> str:
     return f" ± {error:.1f}" if error else ""
 
 
+def _row_values(view: Any, X: Any) -> dict[str, Any]:
+    """Return the values of a row by column, and those of parts of the calendar."""
+    encoded = dict(zip(view.feature_names, view.model.encode(X)[0].tolist(), strict=True))
+    return encoded | {name: column[0] for name, column in X.to_dict(as_series=False).items()}
+
+
 def _show_row(views: dict[str, Any], fitted: Any, X: Any, row: int, json: bool) -> None:
     found = {label: view.explain(X) for label, view in views.items()}
-    values = {name: column[0] for name, column in X.to_dict(as_series=False).items()}
+    values = _row_values(next(iter(views.values())), X)
     prediction = _prediction(fitted, X)
     if json:
         machines = {

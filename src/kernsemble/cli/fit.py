@@ -17,17 +17,22 @@ from kernsemble.cli.console import (
     write_json,
 )
 from kernsemble.cli.options import (
+    DayFirst,
+    Decimal,
     Drop,
+    Encoding,
     Force,
+    Header,
     Jobs,
     Json,
+    Keep,
     Missing,
     Progress,
     Seed,
     Table,
     check_output,
     limit_threads,
-    missing_markers,
+    reading,
     split_names,
 )
 from kernsemble.cli.progress import follow, working
@@ -95,7 +100,12 @@ def fit(  # noqa: PLR0913, PLR0917 (options, given by name)
         int | None, typer.Option("--max-iter", min=1, help="Maximum iterations per machine.")
     ] = None,
     drop: Drop = None,
+    keep: Keep = None,
     missing: Missing = None,
+    encoding: Encoding = None,
+    decimal: Decimal = None,
+    header: Header = None,
+    day_first: DayFirst = None,
     seed: Seed = 0,
     jobs: Jobs = None,
     json: Json = False,
@@ -107,8 +117,8 @@ def fit(  # noqa: PLR0913, PLR0917 (options, given by name)
     Kernels, scalings and C are compared, and the best are refitted to all rows.
     """
     limit_threads(jobs)
-    markers = missing_markers(missing)
-    target = target or _ask_for_target(TableFile(train, markers))
+    how = reading(missing, encoding, decimal, header, day_first)
+    target = target or _ask_for_target(TableFile(train, how))
     out = out or _default_output(train)
     _check_test_options(test, holdout)
     with working("loading", progress):
@@ -134,11 +144,12 @@ def fit(  # noqa: PLR0913, PLR0917 (options, given by name)
 
     given = None if task == AUTO else task
     with working("reading", progress):
-        train_file = TableFile(train, markers)
-        test_file = None if test is None else TableFile(test, markers)
-        data = read_training_data(train_file, target, tuple(drop or ()), given, max_rows, seed)  # type: ignore[arg-type]
+        train_file = TableFile(train, how)
+        data = read_training_data(train_file, target, drop or (), given, max_rows, seed, keep or ())  # type: ignore[arg-type]
+        target = data.target
+        test_file = None if test is None else TableFile(test, how, data.headless)
         _check_choice("--loss", loss, LOSSES[data.task])
-        data, tested = _split(data, target, test_file, holdout, seed)
+        data, tested = _split(data, test_file, holdout, seed)
         model = search.estimator(data)
     watch.lap("reading")
     if not json:
@@ -149,7 +160,7 @@ def fit(  # noqa: PLR0913, PLR0917 (options, given by name)
     with working("scoring", progress):
         board = leaderboard(model, search.metric(data.task))
         scored = score_model(model, data, tested, "test rows" if test else "held-out rows")
-    TableSchema.from_kinds(data.kinds, target, markers).attach_to(model)
+    TableSchema.from_data(data, how.missing).attach_to(model)
     watch.lap("scoring")
     with working("writing", progress):
         title = f"{target} of {train.name}"
@@ -191,7 +202,7 @@ def _ask_for_target(table: TableFile) -> str:
 
 
 def _split(
-    data: "TrainingData", target: str, test: TableFile | None, holdout: float | None, seed: int
+    data: "TrainingData", test: TableFile | None, holdout: float | None, seed: int
 ) -> "tuple[TrainingData, TrainingData | None]":
     """Return the training rows, and those to test on if there are any."""
     from kernsemble.cli.held_out_rows import hold_out, n_trained_on
@@ -201,7 +212,7 @@ def _split(
         return hold_out(data, holdout, seed)
     if test is None:
         return data, None
-    tested = read_test_data(test, target, data)
+    tested = read_test_data(test, data)
     n = n_trained_on(data, tested)
     if n:
         note(

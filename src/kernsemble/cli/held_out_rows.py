@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from kernsemble.cli.column_types import import_polars
 from kernsemble.cli.console import CommandError
-from kernsemble.cli.table_files import import_polars
 from kernsemble.cli.training_data import TrainingData
 
 __all__ = ["hold_out", "n_trained_on"]

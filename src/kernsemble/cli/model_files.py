@@ -1,12 +1,18 @@
 """Model files: a fitted estimator together with the columns of its training data."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from kernsemble._value_object import Value
+from kernsemble.cli.column_types import ColumnKind, as_training_kinds
 from kernsemble.cli.console import CommandError, one_line
-from kernsemble.cli.table_files import MISSING, ColumnKind
+from kernsemble.cli.table_files import MISSING, Reading, TableFile
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from kernsemble.cli.training_data import TrainingData
 
 __all__ = ["TableSchema", "load_model", "table_schema"]
 
@@ -15,19 +21,26 @@ ATTRIBUTE = "table_schema_"
 
 @dataclass(frozen=True, eq=False)
 class TableSchema(Value):
-    """Columns and target that a model was fitted to, and its markers of missing values."""
+    """Columns and target that a model was fitted to, and how their text is read."""
 
     columns: tuple[str, ...]
     kinds: tuple[ColumnKind, ...]
     target: str | None = None
     missing: tuple[str, ...] = MISSING
+    layouts: tuple[str, ...] = ()  # of the columns, see `column_types`; none if all are plain
+    headless: tuple[str, ...] = ()  # all columns of a training table without a header
 
     @classmethod
-    def from_kinds(
-        cls, kinds: dict[str, ColumnKind], target: str, missing: tuple[str, ...]
-    ) -> Self:
-        """Return the schema of columns given by name, in order."""
-        return cls(tuple(kinds), tuple(kinds.values()), target, missing)
+    def from_data(cls, data: "TrainingData", missing: tuple[str, ...]) -> Self:
+        """Return the schema of training data."""
+        return cls(
+            tuple(data.kinds),
+            tuple(data.kinds.values()),
+            data.target,
+            missing,
+            tuple(data.layouts.get(name, "") for name in data.kinds),
+            data.headless,
+        )
 
     def attach_to(self, model: Any) -> None:
         """Store the schema as an attribute of an estimator, for later commands."""
@@ -37,6 +50,17 @@ class TableSchema(Value):
     def by_name(self) -> dict[str, ColumnKind]:
         """Kind of each column."""
         return dict(zip(self.columns, self.kinds, strict=True))
+
+    def open(self, path: Path, reading: Reading) -> TableFile:
+        """Open a table with the markers of missing values, and the header, of the training data."""
+        missing = tuple(dict.fromkeys((*self.missing, *reading.missing)))
+        return TableFile(path, replace(reading, missing=missing), self.headless, self.target)
+
+    def convert(self, frame: "pl.DataFrame", table: TableFile, first_row: int) -> "pl.DataFrame":
+        """Return rows of a table as the model expects them; `first_row` is counted from 1."""
+        layouts = dict(zip(self.columns, self.layouts, strict=False))
+        decimal = table.reading.decimal
+        return as_training_kinds(frame, self.by_name, table.path, first_row, layouts, decimal)
 
 
 def table_schema(model: Any, path: Path) -> TableSchema:
@@ -52,15 +76,17 @@ def table_schema(model: Any, path: Path) -> TableSchema:
         )
     from kernsemble.inspection.fitted_models import column_categories
 
-    categories = column_categories(model)
+    categories = column_categories(model)[: len(names)]  # without parts of the calendar
     for name, known in zip(names, categories, strict=True):
         if any(not isinstance(each, str | None) for each in known or ()):
             raise CommandError(
                 f"{path} contains a model whose column {name!r} has categories that are not text, "
                 "which files cannot distinguish from text: fit it to text, or with kernsemble fit"
             )
+    dates = getattr(getattr(model, "mixed_table_", None), "dates", ())
     kinds: tuple[ColumnKind, ...] = tuple(
-        "number" if each is None else "category" for each in categories
+        "date" if d in dates else "number" if known is None else "category"
+        for d, known in enumerate(categories)
     )
     return TableSchema(tuple(map(str, names)), kinds)
 

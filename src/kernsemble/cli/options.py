@@ -7,13 +7,18 @@ from typing import Annotated
 import typer
 
 from kernsemble.cli.console import CommandError
-from kernsemble.cli.table_files import MISSING
+from kernsemble.cli.table_files import MISSING, Reading
 
 __all__ = [
+    "DayFirst",
+    "Decimal",
     "Drop",
+    "Encoding",
     "Force",
+    "Header",
     "Jobs",
     "Json",
+    "Keep",
     "Missing",
     "ModelFile",
     "Progress",
@@ -22,19 +27,53 @@ __all__ = [
     "Target",
     "check_output",
     "limit_threads",
-    "missing_markers",
+    "reading",
     "split_names",
 ]
 
 ModelFile = Annotated[
     Path, typer.Argument(metavar="MODEL", help="Model file written by `kernsemble fit --out`.")
 ]
-Table = Annotated[Path, typer.Argument(metavar="TABLE", help="CSV (or .csv.gz) or Parquet file.")]
+Table = Annotated[
+    Path,
+    typer.Argument(
+        metavar="TABLE",
+        help="CSV, Excel or Parquet file, maybe in .gz or .zip; - for standard input.",
+    ),
+]
 Target = Annotated[str, typer.Option("--target", "-t", help="Column to predict.")]
 Drop = Annotated[list[str] | None, typer.Option("--drop", help="Column to ignore; repeatable.")]
 Missing = Annotated[
     list[str] | None,
     typer.Option("--missing", help="Additional marker of missing values, such as '?'; repeatable."),
+]
+Keep = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--keep", help="Column to use although it is constant or an identifier; repeatable."
+    ),
+]
+Encoding = Annotated[
+    str | None,
+    typer.Option("--encoding", help="Encoding of CSV files, such as latin-1; default: detected."),
+]
+Decimal = Annotated[
+    str | None,
+    typer.Option("--decimal", help="Decimal sign of CSV files, . or ,; default: detected."),
+]
+Header = Annotated[
+    bool | None,
+    typer.Option(
+        "--header/--no-header",
+        help="Whether the first line names the columns; default: unless it has only numbers.",
+    ),
+]
+DayFirst = Annotated[
+    bool | None,
+    typer.Option(
+        "--day-first/--month-first",
+        help="Order of dates such as 03/04/2024, if no entry shows it; default: month first.",
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Write the results as one JSON object.")]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite existing files.")]
@@ -51,9 +90,18 @@ Progress = Annotated[
 ]
 
 
-def missing_markers(more: list[str] | None) -> tuple[str, ...]:
-    """Return all markers of missing values."""
-    return tuple(dict.fromkeys((*MISSING, *(more or ()))))
+def reading(
+    missing: list[str] | None,
+    encoding: str | None = None,
+    decimal: str | None = None,
+    header: bool | None = None,
+    day_first: bool | None = None,
+) -> Reading:
+    """Return how to read files, from the options of a command."""
+    if decimal is not None and decimal not in {".", ","}:
+        raise typer.BadParameter(f"{decimal!r}: use . or ,", param_hint="--decimal")
+    markers = tuple(dict.fromkeys((*MISSING, *(missing or ()))))
+    return Reading(markers, encoding, decimal, header, day_first)  # type: ignore[arg-type]
 
 
 def split_names(given: list[str]) -> tuple[str, ...]:

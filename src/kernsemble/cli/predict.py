@@ -12,9 +12,13 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 import typer
 
 from kernsemble._files import atomic_write
+from kernsemble.cli.column_types import import_polars
 from kernsemble.cli.console import CommandError, join_names, note, write_json
 from kernsemble.cli.options import (
+    Decimal,
+    Encoding,
     Force,
+    Header,
     Jobs,
     Json,
     Missing,
@@ -23,10 +27,10 @@ from kernsemble.cli.options import (
     Table,
     check_output,
     limit_threads,
-    missing_markers,
+    reading,
 )
 from kernsemble.cli.progress import ShownTask, bars_or_lines
-from kernsemble.cli.table_files import CHUNK_ROWS, TableFile, as_training_kinds, import_polars
+from kernsemble.cli.table_files import CHUNK_ROWS, TableFile
 
 if TYPE_CHECKING:
     import polars as pl
@@ -34,7 +38,7 @@ if TYPE_CHECKING:
     from kernsemble.cli.model_files import TableSchema
 
 
-def predict(
+def predict(  # noqa: PLR0913, PLR0917 (options, given by name)
     model: ModelFile,
     table: Table,
     out: Annotated[
@@ -53,6 +57,9 @@ def predict(
         int, typer.Option("--chunk-rows", min=1, help="Number of rows in memory at a time.")
     ] = CHUNK_ROWS,
     missing: Missing = None,
+    encoding: Encoding = None,
+    decimal: Decimal = None,
+    header: Header = None,
     jobs: Jobs = None,
     json: Json = False,
     force: Force = False,
@@ -75,8 +82,7 @@ def predict(
     start = time.perf_counter()
     fitted = load_model(model)
     schema = table_schema(fitted, model)
-    markers = tuple(dict.fromkeys((*schema.missing, *missing_markers(missing))))
-    source = TableFile(table, markers)
+    source = schema.open(table, reading(missing, encoding, decimal, header))
     unused = _check_columns(source, schema, keep or [], model)
     predictor = TablePredictor(fitted, schema, source, keep or [], decision, chunk_rows)
     with bars_or_lines(progress) as shown, _opened(out) as file:
@@ -136,8 +142,7 @@ class TablePredictor:
         for frame in self._source.chunks(wanted, self._chunk_rows):
             if frame.height == 0:
                 continue
-            first, path = self.n_rows + 1, self._source.path
-            rows = as_training_kinds(frame, self._schema.by_name, path, first)
+            rows = self._schema.convert(frame, self._source, self.n_rows + 1)
             self._check_missing(rows)
             self._count_unseen(rows)
             predictions = self._predict(rows)
@@ -191,7 +196,7 @@ class TablePredictor:
         table = getattr(self._model, "mixed_table_", None)
         if table is None:
             return
-        for name, known in zip(self._schema.columns, table.categories, strict=True):
+        for name, known in zip(self._schema.columns, table.categories, strict=False):
             if known is None:
                 continue
             labels = [str(each) for each in known if each is not None]

@@ -15,17 +15,22 @@ from kernsemble.cli.console import (
     write_line,
 )
 from kernsemble.cli.options import (
+    DayFirst,
+    Decimal,
     Drop,
+    Encoding,
     Force,
+    Header,
     Jobs,
     Json,
+    Keep,
     Missing,
     Progress,
     Seed,
     Table,
     Target,
     check_output,
-    missing_markers,
+    reading,
 )
 from kernsemble.cli.progress import follow
 from kernsemble.cli.table_files import TableFile
@@ -47,7 +52,7 @@ class RareClassScores(NamedTuple):
     hits: dict[int, int]
 
 
-def rare(
+def rare(  # noqa: PLR0913, PLR0917 (options, given by name)
     table: Table,
     target: Target,
     rare: Annotated[
@@ -62,7 +67,12 @@ def rare(
         typer.Option("--neighbours", min=1, help="Number of background neighbours per radius."),
     ] = 5,
     drop: Drop = None,
+    keep: Keep = None,
     missing: Missing = None,
+    encoding: Encoding = None,
+    decimal: Decimal = None,
+    header: Header = None,
+    day_first: DayFirst = None,
     seed: Seed = 0,
     jobs: Jobs = None,
     json: Json = False,
@@ -76,28 +86,56 @@ def rare(
     if out is not None:
         check_output("--out", out, force, (table,))
 
-    from kernsemble.cli.model_files import TableSchema
-    from kernsemble.cli.training_data import check_only_numbers, read_training_data
-    from kernsemble.persistence import save
+    from sklearn.pipeline import Pipeline
 
-    markers = missing_markers(missing)
-    file = TableFile(table, markers)
-    data = read_training_data(file, target, tuple(drop or ()), task="classification")
-    check_only_numbers(data, table, "kernsemble rare")
-    label = None if rare is None else _label(rare, data, table, target)
+    from kernsemble.cli.model_files import TableSchema
+    from kernsemble.cli.training_data import read_training_data
+    from kernsemble.persistence import save
+    from kernsemble.preprocessing import TableEncoder
+
+    file = TableFile(table, reading(missing, encoding, decimal, header, day_first))
+    task = None if rare is None else "classification"
+    data = read_training_data(file, target, drop or (), task, keep=keep or ())  # type: ignore[arg-type]
+    label = None if rare is None else _label(rare, data, table, data.target)
+    _check_classes(data, table, label)
     detector = import_optional("detection", "LagoClassifier", "finding rare classes")(
         rare=label,
         n_neighbors=neighbours,
         n_jobs=jobs,
         random_state=seed,
     )
+    is_plain = set(data.kinds.values()) == {"number"} and not data.has_missing
+    encoder = None if is_plain else TableEncoder()
+    rows = data.X if encoder is None else encoder.fit_transform(data.X)
     with follow(detector, progress):
-        detector.fit(data.X, data.y)
+        detector.fit(rows, data.y)
     if out is not None:
-        TableSchema.from_kinds(data.kinds, target, markers).attach_to(detector)
+        model = detector
+        if encoder is not None:
+            model = Pipeline([("table", encoder), ("lago", detector)])
+        TableSchema.from_data(data, file.reading.missing).attach_to(model)
         with atomic_write(out) as place:
-            save(detector, place)
+            save(model, place)
     _show(_detections(detector, data.y), data, out, json)
+
+
+def _check_classes(data: "TrainingData", path: Path, label: Any) -> None:
+    """Raise an error unless the target has classes, with rows of the rare ones to hold out."""
+    import numpy as np
+
+    if data.task == "regression":
+        raise CommandError(
+            f"{path}: the target {data.target!r} contains numbers from {data.y.min():g} to "
+            f"{data.y.max():g}, not classes: use a column with a rare class, or predict the "
+            "numbers with kernsemble fit"
+        )
+    classes, counts = np.unique(data.y if label is None else data.y == label, return_counts=True)
+    if counts.min() < 2:
+        name = classes[counts.argmin()] if label is None else label
+        raise CommandError(
+            f"{path}: class {name!s} of {data.target!r} has only one row, so that none can be held "
+            "out: use more rows of it, or name another class with --rare"
+        )
 
 
 def _label(given: str, data: "TrainingData", path: Path, target: str) -> Any:

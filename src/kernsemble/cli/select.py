@@ -1,7 +1,10 @@
 """``kernsemble select``: feature selection by parallel evolution."""
 
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -9,22 +12,28 @@ from kernsemble._files import atomic_write
 from kernsemble.cli.console import (
     CommandError,
     import_optional,
+    note,
     show_table,
     write_json,
     write_line,
 )
 from kernsemble.cli.options import (
+    DayFirst,
+    Decimal,
     Drop,
+    Encoding,
     Force,
+    Header,
     Jobs,
     Json,
+    Keep,
     Missing,
     Progress,
     Seed,
     Table,
     Target,
     check_output,
-    missing_markers,
+    reading,
 )
 from kernsemble.cli.progress import follow
 from kernsemble.cli.table_files import TableFile
@@ -33,7 +42,16 @@ if TYPE_CHECKING:
     from kernsemble.cli.training_data import TrainingData
 
 
-def select(
+class RankedColumn(NamedTuple):
+    """A column of the table, the share of searches that selected it, and its rank."""
+
+    column: str
+    importance: float
+    rank: int
+    is_selected: bool
+
+
+def select(  # noqa: PLR0913, PLR0917 (options, given by name)
     table: Table,
     target: Target,
     out: Annotated[
@@ -48,7 +66,12 @@ def select(
         int, typer.Option("--universes", min=1, help="Number of parallel searches that vote.")
     ] = 25,
     drop: Drop = None,
+    keep: Keep = None,
     missing: Missing = None,
+    encoding: Encoding = None,
+    decimal: Decimal = None,
+    header: Header = None,
+    day_first: DayFirst = None,
     seed: Seed = 0,
     jobs: Jobs = None,
     json: Json = False,
@@ -59,23 +82,27 @@ def select(
     if out is not None:
         check_output("--out", out, force, (table,))
 
-    from kernsemble.cli.training_data import check_only_numbers, read_training_data
+    from kernsemble.cli.training_data import read_training_data
+    from kernsemble.preprocessing import TableEncoder
 
-    file = TableFile(table, missing_markers(missing))
-    data = read_training_data(file, target, tuple(drop or ()))
-    check_only_numbers(data, table, "kernsemble select")
+    file = TableFile(table, reading(missing, encoding, decimal, header, day_first))
+    data = read_training_data(file, target, drop or (), keep=keep or ())
+    target = data.target
     criterion = criterion or _criterion(data, table, target)
+    encoder = TableEncoder(reference=True)
     selector = import_optional("selection", "ParallelEvolutionSelector", "selecting columns")(
         criterion=criterion, n_universes=universes, random_state=seed, n_jobs=jobs
     )
-    with follow(selector, progress):
-        selector.fit(data.X, data.y)
-    support = zip(data.kinds, selector.get_support(), strict=True)
-    names = [name for name, is_selected in support if is_selected]
+    with follow(selector, progress), _own_words(universes):
+        selector.fit(encoder.fit_transform(data.X), data.y)
+    found = _by_column(encoder, selector, list(data.kinds))
+    names = [each.column for each in found if each.is_selected]
     if out is not None:
         with atomic_write(out) as place:
-            _with_target(data, target).select([*names, target]).write_csv(place)
-    _show(data, selector, criterion, names, out, json)
+            _with_target(data, target).select(
+                [*(n for n in data.kinds if n in names), target]
+            ).write_csv(place)
+    _show(found, criterion, out, json)
 
 
 def _criterion(data: "TrainingData", path: Path, target: str) -> str:
@@ -98,18 +125,38 @@ def _with_target(data: "TrainingData", target: str) -> Any:
     return data.X.with_columns(pl.Series(target, data.y))
 
 
-def _show(
-    data: "TrainingData",
-    selector: Any,
-    criterion: str,
-    names: list[str],
-    out: Path | None,
-    json: bool,
-) -> None:
-    ranked = sorted(
-        zip(data.kinds, selector.importances_, selector.ranking_, strict=True),
-        key=lambda each: each[2],
-    )
+@contextmanager
+def _own_words(universes: int) -> Iterator[None]:
+    """Name the options of this command in the warning of a selection that may be due to chance."""
+    noisy = import_optional("selection", "NoiseGapWarning", "selecting columns")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    for each in caught:
+        if issubclass(each.category, noisy):
+            note(
+                f"the columns are hardly distinguished by {universes} searches, and the selection "
+                f"may be due to chance: use more, --universes {4 * universes}"
+            )
+        else:
+            warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)
+
+
+def _by_column(encoder: Any, selector: Any, names: list[str]) -> list[RankedColumn]:
+    """Return the columns of the table by rank; each has the best of its encoded columns."""
+    import numpy as np
+    from scipy.stats import rankdata
+
+    shares, is_selected = np.zeros(len(names)), np.zeros(len(names), dtype=bool)
+    np.maximum.at(shares, encoder.columns_, selector.importances_)
+    np.logical_or.at(is_selected, encoder.columns_, selector.get_support())
+    ranks = rankdata(-shares, method="min")
+    found = map(RankedColumn, names, shares.tolist(), ranks.tolist(), is_selected.tolist())
+    return sorted(found, key=lambda each: each.rank)
+
+
+def _show(found: list[RankedColumn], criterion: str, out: Path | None, json: bool) -> None:
+    names = [each.column for each in found if each.is_selected]
     if json:
         write_json(
             {
@@ -117,8 +164,8 @@ def _show(
                 "criterion": criterion,
                 "selected": names,
                 "columns": [
-                    {"column": name, "importance": share, "rank": rank}
-                    for name, share, rank in ranked
+                    {"column": each.column, "importance": each.importance, "rank": each.rank}
+                    for each in found
                 ],
                 "output": out and str(out),
             }
@@ -128,8 +175,13 @@ def _show(
         f"Columns by the share of searches that selected them ({criterion})",
         ["rank", "column", "importance", ""],
         [
-            [str(rank), name, f"{share:.2f}", "selected" if name in names else ""]
-            for name, share, rank in ranked
+            [
+                str(each.rank),
+                each.column,
+                f"{each.importance:.2f}",
+                "selected" if each.is_selected else "",
+            ]
+            for each in found
         ],
     )
     write_line(f"selected: {', '.join(names) or 'none'}")

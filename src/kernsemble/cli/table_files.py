@@ -1,259 +1,203 @@
-"""Table files: CSV, plain or compressed by gzip, and Parquet, read with polars.
+"""Table files: CSV in any encoding, plain, gzip or zip, Excel and Parquet, read with polars."""
 
-A column holds numbers (or truth values) or categories; other types are errors. Files for
-prediction are read with the column kinds of the training data: a column of numbers stays one,
-whatever its first rows look like.
-"""
-
-import csv
-import gzip
-import zlib
-from collections import Counter
+import io
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any
 
-from kernsemble.cli.console import CommandError, one_line
+from kernsemble.cli.column_types import TypedTable, import_polars, typed_table
+from kernsemble.cli.console import CommandError, note, one_line
+from kernsemble.cli.csv_layout import CsvLayout, find_layout, unique_names
+from kernsemble.cli.file_contents import FileContent, read_content
+from kernsemble.cli.number_formats import Decimal
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = [
-    "CHUNK_ROWS",
-    "MISSING",
-    "ColumnKind",
-    "TableFile",
-    "as_training_kinds",
-    "cast_columns",
-    "check_finite",
-    "column_kinds",
-    "import_polars",
-]
-
-ColumnKind: TypeAlias = Literal["number", "category"]
+__all__ = ["CHUNK_ROWS", "MISSING", "Reading", "TableFile"]
 
 MISSING = ("", "NA", "N/A", "#N/A", "NaN", "nan", "null", "NULL")  # markers of missing values
-SEPARATORS = (",", ";", "\t", "|")
-TEXT_ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 CHUNK_ROWS = 100_000
-TRUTH_VALUES = {"true": 1.0, "false": 0.0}
+FORMS = {"text": "CSV", "parquet": "Parquet", "excel": "Excel"}
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How to read a file: what options give, and None for what is detected."""
+
+    missing: tuple[str, ...] = MISSING
+    encoding: str | None = None
+    decimal: Decimal | None = None
+    header: bool | None = None
+    day_first: bool | None = None
 
 
 @dataclass(frozen=True)
 class TableFile:
-    """A table in a file, whose header has been checked."""
+    """A table in a file, or in standard input (-), whose columns are known.
+
+    `expected` are the columns of a training table without a header; a file without a header then
+    has all of them, or all but the target.
+    """
 
     path: Path
-    missing: tuple[str, ...] = MISSING
+    reading: Reading = field(default_factory=Reading)
+    expected: tuple[str, ...] = ()
+    target: str | None = None
 
     def __post_init__(self) -> None:
-        if not self.path.exists():
-            raise CommandError(f"{self.path}: no such file; check the name and the folder")
-        if not self.path.is_file():
-            raise CommandError(f"{self.path} is not a file: use a CSV or Parquet file")
-        if not (self.is_text or self.path.name.lower().endswith(".parquet")):
-            raise CommandError(
-                f"{self.path}: the file format is taken from the name, which must end in .csv, "
-                ".csv.gz, .tsv or .parquet: rename the file"
-            )
-        if self.path.stat().st_size == 0:
-            raise CommandError(f"{self.path} is empty: use a file with a header and rows")
-        duplicates = [name for name, n in Counter(self.columns).items() if n > 1]
-        if duplicates:
-            raise CommandError(
-                f"{self.path} has several columns named {duplicates[0]!r}: rename all but one"
-            )
+        _ = self.columns
+
+    @cached_property
+    def _content(self) -> FileContent:
+        return read_content(self.path, self.reading.encoding)
+
+    @cached_property
+    def _layout(self) -> CsvLayout:
+        """Layout of a CSV file."""
+        header = False if self.reading.header is None and self.expected else self.reading.header
+        layout = find_layout(self._content, self.path, header)
+        if layout.has_header or not self.expected:
+            return layout
+        for names in (self.expected, tuple(n for n in self.expected if n != self.target)):
+            if len(names) == len(layout.names):
+                return replace(layout, names=names)
+        raise CommandError(
+            f"{self.path} has {len(layout.names)} columns, and the training data, which had no "
+            f"header either, {len(self.expected)}: use all of them, or all but the target"
+        )
 
     @property
-    def is_text(self) -> bool:
-        """Whether the file is CSV."""
-        return self.path.name.lower().endswith(TEXT_ENDINGS)
+    def has_header(self) -> bool:
+        """Whether the columns are named in the file."""
+        return self._content.form != "text" or self._layout.has_header
 
     @cached_property
     def columns(self) -> list[str]:
         """Column names, in order."""
-        if self.is_text:
-            return self._header[0]
-        with _polars_errors(self.path):
+        if self._content.form == "text":
+            return list(self._layout.names)
+        if self._content.form == "excel":
+            return self._sheet.columns
+        with self._errors():
             return self._scan().collect_schema().names()
 
     @cached_property
-    def _header(self) -> tuple[list[str], str]:
-        """Names in the first line, and their separator."""
-        is_compressed = self.path.name.lower().endswith(".gz")
-        opened = gzip.open if is_compressed else open
-        try:
-            with opened(self.path, "rt", encoding="utf-8-sig", newline="") as file:
-                first = file.readline()
-                separator = max(SEPARATORS, key=first.count)
-                file.seek(0)
-                names = next(csv.reader(file, delimiter=separator), [])
-        except UnicodeDecodeError as error:
-            raise _not_utf8(self.path) from error
-        except (OSError, EOFError, zlib.error) as error:
-            raise CommandError(
-                f"{self.path} cannot be read ({one_line(error)}): check the file"
-            ) from error
-        except csv.Error as error:
-            raise CommandError(
-                f"{self.path} is not a CSV file ({error}): its first line must name the columns"
-            ) from error
-        if "\0" in first:
-            raise CommandError(f"{self.path} is not text: use a CSV or .parquet file")
-        if not any(name.strip() for name in names):
-            raise CommandError(f"{self.path}: the first line is empty; it must name the columns")
-        return names, separator
-
-    def _scan(self, **settings: Any) -> "pl.LazyFrame":
+    def _sheet(self) -> "pl.DataFrame":
+        """The first sheet of an Excel file."""
         pl = import_polars()
-        if not self.is_text:
-            return pl.scan_parquet(self.path, glob=False)
+        try:
+            import fastexcel  # noqa: F401 (polars needs it)
+        except ModuleNotFoundError as error:
+            raise CommandError(
+                f"{self.path}: Excel files need fastexcel, which is not installed: pip install "
+                "'kernsemble[excel]', or save the table as CSV"
+            ) from error
+        with self._errors():
+            sheets = pl.read_excel(io.BytesIO(self._bytes), sheet_id=0, raise_if_empty=False)
+        name, frame = next(iter(sheets.items()))
+        if len(sheets) > 1:
+            note(f"{self.path}: the first of {len(sheets)} sheets, {name!r}, is read")
+        if frame.width == 0:
+            raise CommandError(f"{self.path}: the sheet {name!r} is empty: use one with a table")
+        names = unique_names(frame.columns, self.path)
+        frame = frame.rename(dict(zip(frame.columns, names, strict=True)))
+        texts = pl.col(pl.String).str.strip_chars()
+        return frame.with_columns(pl.when(~texts.is_in(list(self.reading.missing))).then(texts))
+
+    @property
+    def _bytes(self) -> bytes:
+        assert isinstance(self._content.source, bytes)
+        return self._content.source
+
+    def _scan(self) -> "pl.LazyFrame":
+        """Return the rows of a CSV file as text, of others as they are."""
+        pl = import_polars()
+        source = self._content.source
+        if isinstance(source, bytes):
+            source = io.BytesIO(source)
+        if self._content.form == "excel":
+            return self._sheet.lazy()
+        if self._content.form == "parquet":
+            return pl.scan_parquet(source, glob=False)
+        layout = self._layout
         return pl.scan_csv(
-            self.path,
-            separator=self._header[1],
-            null_values=list(self.missing),
+            source,
+            separator=layout.separator,
+            has_header=False,
+            skip_lines=layout.n_lines_before,
+            comment_prefix="#" if layout.has_comments else None,
+            eol_char=layout.line_end,
+            schema=dict.fromkeys(layout.names, pl.String),
+            null_values=list(self.reading.missing),
             glob=False,
-            **settings,
         )
 
-    def read(self) -> "pl.DataFrame":
+    def read(self) -> TypedTable:
         """Return the whole table, with column types inferred from all rows."""
-        with _polars_errors(self.path):
-            frame = self._scan(infer_schema_length=None, try_parse_dates=True).collect()
+        with self._errors():
+            frame = self._scan().collect()
         if frame.height == 0:
             raise CommandError(f"{self.path} has a header but no rows: use a file with rows")
-        return frame
+        if self._content.form == "parquet":
+            return TypedTable(frame, {})
+        is_text = self._content.form == "text"
+        if is_text and frame.to_series(-1).null_count():
+            self._check_lengths()
+        separator = self._layout.separator if is_text else ","
+        return typed_table(frame, separator, self.reading.decimal, self.reading.day_first)
 
     def n_rows(self) -> int:
         """Return the number of rows."""
         pl = import_polars()
-        with _polars_errors(self.path):
-            return int(self._scan(infer_schema=False).select(pl.len()).collect().item())
+        with self._errors():
+            return int(self._scan().select(pl.len()).collect().item())
 
     def chunks(
         self, columns: Sequence[str], chunk_rows: int = CHUNK_ROWS
     ) -> Iterator["pl.DataFrame"]:
         """Yield the given columns in chunks of rows; those of a CSV file as text."""
-        with _polars_errors(self.path):
-            scan = self._scan(infer_schema=False).select(columns)
+        with self._errors():
+            scan = self._scan().select(columns)
             yield from scan.collect_batches(chunk_size=chunk_rows, maintain_order=True)
+
+    def _check_lengths(self) -> None:
+        """Raise an error that names the first line with too few or too many fields."""
+        ragged = self._layout.ragged_line(self._content)
+        if ragged is None:
+            return
+        owner = "the header" if self.has_header else "the first line"
+        raise CommandError(
+            f"{self.path}: line {ragged.line:,} has {ragged.n_fields} fields, {owner} has "
+            f"{len(self._layout.names)}: correct the line; text that contains "
+            f"{self._layout.separator!r} needs quotes"
+        )
+
+    def _errors(self) -> "_polars_errors":
+        return _polars_errors(self)
 
 
 class _polars_errors:  # noqa: N801 (used as a context manager)
     """Context manager that turns polars' errors about a file into errors of one line."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, file: TableFile) -> None:
+        self.file = file
 
     def __enter__(self) -> None:
         pass
 
     def __exit__(self, kind: object, error: BaseException | None, _: object) -> None:
-        pl = import_polars()
-        if isinstance(error, UnicodeDecodeError) or "utf-8" in str(error).lower():
-            raise _not_utf8(self.path) from error
-        if isinstance(error, (pl.exceptions.PolarsError, OSError)):
-            first = str(error).strip().splitlines()[0] if str(error).strip() else "unreadable"
-            form = "CSV" if self.path.name.lower().endswith(TEXT_ENDINGS) else "Parquet"
-            raise CommandError(
-                f"{self.path} cannot be read as {form} ({one_line(first)}): correct it, or export "
-                "it again"
-            ) from error
-
-
-def _not_utf8(path: Path) -> CommandError:
-    return CommandError(
-        f"{path} is not encoded in UTF-8: convert it, for example iconv -f latin1 -t utf-8 {path}"
-    )
-
-
-def import_polars() -> Any:
-    """Return polars; raise an error with the install command if it is missing."""
-    try:
-        import polars
-    except ModuleNotFoundError as error:
+        pl: Any = import_polars()
+        path, form = self.file.path, self.file._content.form
+        is_ours = isinstance(error, (pl.exceptions.PolarsError, OSError))
+        if not is_ours and not type(error).__module__.startswith("fastexcel"):
+            return
+        if form == "text":
+            self.file._check_lengths()
+        first = str(error).strip().splitlines()[0] if str(error).strip() else "unreadable"
         raise CommandError(
-            "reading tables needs polars, which is not installed: pip install 'kernsemble[cli]'"
+            f"{path} cannot be read as {FORMS[form]} ({one_line(first)}): correct it, or export "
+            "it again"
         ) from error
-    return polars
-
-
-def column_kinds(frame: "pl.DataFrame", path: Path) -> dict[str, ColumnKind]:
-    """Return the kind of each column; raise an error if it is neither numbers nor categories."""
-    pl = import_polars()
-    kinds: dict[str, ColumnKind] = {}
-    for name, dtype in frame.schema.items():
-        if dtype.is_numeric() or dtype == pl.Boolean:
-            kinds[name] = "number"
-        elif dtype in (pl.String, pl.Categorical, pl.Enum, pl.Null):
-            kinds[name] = "category"
-        else:
-            what = "dates or times" if dtype.is_temporal() else f"values of the type {dtype}"
-            raise CommandError(
-                f"{path}: column {name!r} contains {what}: convert them to numbers, such as days, "
-                f"or ignore the column with --drop {name!r}"
-            )
-    return kinds
-
-
-def cast_columns(frame: "pl.DataFrame", kinds: dict[str, ColumnKind]) -> "pl.DataFrame":
-    """Return the columns of a table with inferred types as float64 and text."""
-    pl = import_polars()
-    types = {"number": pl.Float64, "category": pl.String}
-    return frame.select(pl.col(name).cast(types[kind]) for name, kind in kinds.items())
-
-
-def as_training_kinds(
-    frame: "pl.DataFrame", kinds: dict[str, ColumnKind], path: Path, first_row: int
-) -> "pl.DataFrame":
-    """Convert columns of text or any other type to their kinds in the training data.
-
-    An entry that is not a number in a column of numbers is an error. Messages count rows from 1;
-    `first_row` is the number of the first row of the frame.
-    """
-    pl = import_polars()
-    columns = []
-    for name, kind in kinds.items():
-        column = frame[name]
-        if kind == "category":
-            columns.append(column.cast(pl.String))
-            continue
-        if column.dtype == pl.String:
-            text = column.str.strip_chars()
-            column = text.cast(pl.Float64, strict=False)
-            is_lost = column.is_null() & text.is_not_null()
-            if is_lost.any():
-                truth = text.str.to_lowercase().replace_strict(
-                    TRUTH_VALUES, default=None, return_dtype=pl.Float64
-                )
-                column = column.fill_null(truth)
-                is_lost &= column.is_null()
-            if is_lost.any():
-                place = int(is_lost.arg_max())  # type: ignore[arg-type]
-                raise CommandError(
-                    f"{path}: column {name!r} contains numbers in the training data, but "
-                    f"{text[place]!r} in row {first_row + place}: correct the entry, or leave it "
-                    "empty if it is missing"
-                )
-        elif not (column.dtype.is_numeric() or column.dtype in (pl.Boolean, pl.Null)):
-            raise CommandError(
-                f"{path}: column {name!r} contains numbers in the training data, but "
-                f"{column.dtype} here: convert it to numbers"
-            )
-        columns.append(column.cast(pl.Float64))
-    converted = pl.DataFrame(columns)
-    check_finite(converted, path, first_row)
-    return converted
-
-
-def check_finite(frame: "pl.DataFrame", path: Path, first_row: int = 1) -> None:
-    """Raise an error if a number is infinite; missing ones may be NaN."""
-    for column in frame:
-        if column.dtype.is_float() and column.is_infinite().any():
-            place = int(column.is_infinite().fill_null(False).arg_max())  # type: ignore[arg-type]
-            raise CommandError(
-                f"{path}: column {column.name!r} is infinite in row {first_row + place}: use a "
-                "finite number, or leave it empty if it is missing"
-            )

@@ -25,7 +25,7 @@ from kernsemble.svm.multiclass import OneVersusOne
 
 
 def column_categories(model: Any) -> tuple[tuple[Any, ...] | None, ...]:
-    """Return the categories of each column of a fitted model, None for columns of numbers."""
+    """Return the categories of each encoded column of a fitted model, None for numbers."""
     table = getattr(model, "mixed_table_", None)
     return (None,) * model.n_features_in_ if table is None else table.categories
 
@@ -74,10 +74,12 @@ class FittedModel(ABC):
 
     @property
     def feature_names(self) -> list[str]:
-        """Names of the columns; x0, x1, … if they have none. Equal names are numbered."""
-        default = [f"x{d}" for d in range(self.fitted.n_features_in_)]
+        """Names of the encoded columns; x0, x1, … if they have none. Equal names are numbered."""
+        given = [f"x{d}" for d in range(self.fitted.n_features_in_)]
+        given = getattr(self.fitted, "feature_names_in_", given)
+        table = getattr(self.fitted, "mixed_table_", None)
         names: list[str] = []
-        for each in getattr(self.fitted, "feature_names_in_", default):
+        for each in given if table is None else table.encoded_names(given):
             name, n = str(each), 1
             while name in names:
                 n += 1

@@ -18,7 +18,7 @@ from kernsemble.svm.columns.missing_values import column_name, handle_missing
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """The columns of the training rows: which are categories, and their names if they have any."""
+    """The encoded columns of the training rows: which are categories, and their names, if any."""
 
     is_category: BoolArray
     names: tuple[str, ...] | None = None
@@ -30,7 +30,9 @@ class Columns:
         names = getattr(estimator, "feature_names_in_", None)
         return cls(
             np.zeros(estimator.n_features_in_, dtype=bool) if table is None else table.is_category,
-            None if names is None else tuple(names),
+            None
+            if names is None
+            else tuple(names if table is None else table.encoded_names(names)),
         )
 
     def kernel(self, requested: str | Kernel) -> Kernel:
