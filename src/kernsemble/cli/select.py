@@ -1,8 +1,5 @@
 """``kernsemble select``: feature selection by parallel evolution."""
 
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -12,7 +9,6 @@ from kernsemble._files import atomic_write
 from kernsemble.cli.console import (
     CommandError,
     import_optional,
-    note,
     show_table,
     write_json,
     write_line,
@@ -93,7 +89,7 @@ def select(  # noqa: PLR0913, PLR0917 (options, given by name)
     selector = import_optional("selection", "ParallelEvolutionSelector", "selecting columns")(
         criterion=criterion, n_universes=universes, random_state=seed, n_jobs=jobs
     )
-    with follow(selector, progress), _own_words(universes):
+    with follow(selector, progress):
         selector.fit(encoder.fit_transform(data.X), data.y)
     found = _by_column(encoder, selector, list(data.kinds))
     names = [each.column for each in found if each.is_selected]
@@ -123,23 +119,6 @@ def _with_target(data: "TrainingData", target: str) -> Any:
     import polars as pl
 
     return data.X.with_columns(pl.Series(target, data.y))
-
-
-@contextmanager
-def _own_words(universes: int) -> Iterator[None]:
-    """Name the options of this command in the warning of a selection that may be due to chance."""
-    noisy = import_optional("selection", "NoiseGapWarning", "selecting columns")
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        yield
-    for each in caught:
-        if issubclass(each.category, noisy):
-            note(
-                f"the columns are hardly distinguished by {universes} searches, and the selection "
-                f"may be due to chance: use more, --universes {4 * universes}"
-            )
-        else:
-            warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)
 
 
 def _by_column(encoder: Any, selector: Any, names: list[str]) -> list[RankedColumn]:
