@@ -1,7 +1,11 @@
-"""Sphinx settings; everything is built offline and every warning is an error."""
+"""Sphinx settings; pages are built and read offline, and every warning is an error."""
 
 import re
+import sys
 from importlib.metadata import version as version_of
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent / "_extensions"))
 
 project = "kernsemble"
 author = "The kernsemble developers"
@@ -12,11 +16,12 @@ extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
+    "mathml",  # in _extensions
     "numpydoc",
     "sphinx_gallery.gen_gallery",
 ]
 exclude_patterns = ["_build"]
+html_math_renderer = "mathml"
 templates_path = ["_templates"]
 default_role = "py:obj"  # single backticks in docstrings name objects or arguments
 
@@ -42,15 +47,25 @@ html_theme = "pydata_sphinx_theme"
 html_title = f"kernsemble {release}"
 html_show_sourcelink = False
 html_copy_source = False
-html_static_path = []
-html_sidebars = {"*": [], "*/**": ["sidebar-nav-bs"]}  # only folders have pages to list
+html_static_path = ["_static"]
+html_css_files = ["kernsemble.css"]
+html_sidebars = {name: [] for name in ("index", "changelog")}  # no pages of their own to list
 html_theme_options = {
     "logo": {"text": "kernsemble"},
     "navbar_end": ["theme-switcher"],
-    "secondary_sidebar_items": ["page-toc"],
+    "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
     "show_toc_level": 2,
-    "header_links_before_dropdown": 6,
+    "header_links_before_dropdown": 7,
+    "check_switcher": False,  # no connection while building
 }
+if tags.has("hosted"):  # noqa: F821, defined by Sphinx; CONTRIBUTING, "Publish the documentation"
+    html_theme_options |= {
+        "navbar_end": ["version-switcher", "theme-switcher"],
+        "switcher": {
+            "json_url": "../switcher.json",  # beside the folders of the versions
+            "version_match": "dev" if "dev" in release else ".".join(release.split(".")[:2]),
+        },
+    }
 
 
 def setup(app):
