@@ -48,9 +48,10 @@ lint: $(VENV)/dev.stamp  ## format, lint, layers, spelling
 types: $(VENV)/dev.stamp  ## static types
 	$(BIN)/mypy
 
-docs: $(VENV)/dev.stamp  ## run the documentation's programs and build it, warnings are errors
+docs: $(VENV)/dev.stamp  ## run the documentation's programs, build it (warnings are errors), check the pages
 	$(BIN)/python -m pytest -q -o addopts= --doctest-glob='*.md' docs
 	$(BIN)/sphinx-build -q -W --keep-going docs docs/_build/html
+	$(BIN)/python -m pytest -q docs/check_pages.py
 
 bench: $(VENV)/dev.stamp  ## run every benchmark
 	for script in benchmarks/bench_*.py; do $(BIN)/python $$script || exit 1; done

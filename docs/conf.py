@@ -29,6 +29,7 @@ myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 
 autosummary_generate = True
+toc_object_entries_show_parents = "hide"
 autodoc_typehints = "none"  # the numpydoc sections describe types
 numpydoc_show_class_members = False  # the class template lists them
 

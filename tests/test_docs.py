@@ -1,6 +1,7 @@
 """The documentation names tests, quotes code and describes settings that exist."""
 
 import ast
+import importlib.util
 import inspect
 import json
 import re
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import kernsemble
 from kernsemble.experiments.paper import Paper
 from kernsemble.solvers.losses import LOSSES
 
@@ -101,6 +103,80 @@ def test_every_module_is_in_the_architecture():
     listed = set(re.findall(r"\b\w+\.py\b", page.split("```")[1]))
     outside = {"hatch_build.py", "__init__.py"}
     assert sorted(listed - modules - outside) == []
+
+
+def test_every_public_name_is_in_the_reference():
+    page, listed = read("docs", "reference", "index.md"), set()
+    for block in re.findall(r"```{eval-rst}\n(.*?)```", page, re.DOTALL):
+        module = re.search(r"currentmodule:: (\S+)", block).group(1)
+        listed |= {(module, name) for name in re.findall(r"^   (\w+)$", block, re.MULTILINE)}
+    for name in kernsemble.__all__:
+        module = getattr(kernsemble, name)
+        if inspect.ismodule(module):
+            public = {each for each in getattr(module, "__all__", ()) if each[0] != "_"}
+            found = {each for place, each in listed if place.startswith(module.__name__)}
+            errors = {each for place, each in listed if place == "kernsemble.exceptions"}
+            assert sorted(public - found - errors) == [], name
+
+
+def test_the_reference_is_grouped_by_task():
+    tasks = re.findall(r"^## (.*)$", read("docs", "reference", "index.md"), re.MULTILINE)
+    assert tasks[0] == "Fit and select models"
+    assert {"Explain models", "Write reports", "Find rare classes", "Select features"} <= set(tasks)
+
+
+def test_the_first_minute_comes_before_the_papers():
+    page = read("README.md")
+    steps = [
+        "pip install",
+        'kernel="auto"',
+        "write_report(model",
+        "logistic regression, scaled  0.",
+    ]
+    steps += ["## When not to use it", "## In numbers", "## The papers"]
+    places = [page.index(step) for step in steps]
+    assert places == sorted(places)
+    assert page.index("# or pandas.read_csv") < places[1]
+
+
+def test_the_navigation_has_few_entries():
+    toctree = read("docs", "index.md").split("{toctree}")[1]
+    titles = re.findall(r"^(.+) <[\w/]+>$", toctree, re.MULTILINE)
+    assert 4 <= len(titles) <= 7
+    assert sum(map(len, titles)) < 70
+
+
+def test_the_version_switch_has_this_version():
+    entries = json.loads(read("docs", "_static", "switcher.json"))
+    release = kernsemble.__version__
+    name = "dev" if "dev" in release else ".".join(release.split(".")[:2])
+    assert [each["url"] for each in entries if each["version"] == name] == [f"/{name}/"]
+
+
+@pytest.fixture(scope="module")
+def mathml():
+    pytest.importorskip("latex2mathml")
+    path = ROOT / "docs" / "_extensions" / "mathml.py"
+    spec = importlib.util.spec_from_file_location("mathml", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.mathml
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_formulas_become_mathml(page, mathml):
+    text = re.sub(r"`[^`]*`", "", page.read_text(encoding="utf-8"))
+    formulas = re.findall(r"\$\$(.+?)\$\$|\$([^$]+)\$", text, re.DOTALL)
+    assert formulas or page.stem == "index"
+    for displayed, inline in formulas:
+        element = mathml(displayed or inline, "block" if displayed else "inline")
+        assert element.startswith("<math ")
+        assert "\\" not in element
+
+
+def test_bars_of_norms_do_not_stretch(mathml):
+    element = mathml(r"\lVert x - x'\rVert_1 + |x| + \|x\|", "inline")
+    assert element.count('<mo stretchy="false" lspace="0" rspace="0">') == 6
 
 
 def absent_lines(quotation, root=ROOT):
