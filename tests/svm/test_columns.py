@@ -15,6 +15,7 @@ from kernsemble.kernels import (
     Constant,
     Laplacian,
     MiddleStump,
+    Mixed,
     Perceptron,
     Stump,
     StumpRegion,
@@ -250,12 +251,16 @@ def test_unused_columns_may_have_missing_values(solver, scaling):
     )
 
 
-def test_matrices_do_not_support_missing_values():
+def test_matrices_support_missing_values_only_within_mixed_kernels():
     table = numbers().assign(age=np.where(HOLES, np.nan, AGE))
-    message = r"column 'age' of X .* solver = 'exact' .* solver='additive'"
-    for kernel in ("stump", "auto"):
-        with pytest.raises(ValueError, match=message):
-            InfiniteEnsembleClassifierCV(kernel, solver="exact", cv=3).fit(table, y)
+    message = r"column 'age' of X .* solver = 'exact' .* solver='additive' .* Mixed\(kernel\)"
+    with pytest.raises(ValueError, match=message):
+        InfiniteEnsembleClassifierCV("stump", solver="exact", cv=3).fit(table, y)
+    for kernel in (Mixed(Stump()), Mixed(Laplacian())):
+        assert machine(kernel, solver="exact").fit(table, y).score(table, y) > 0.6
+        assert machine(kernel).fit(table, y).solver_ == "exact"
+        with pytest.raises(ValueError, match="Mixed"):
+            machine(kernel, solver="additive").fit(table, y)
     fitted = machine().fit(numbers(), y)
     assert fitted.solver_ == "exact"
     with pytest.raises(ValueError, match=message):
@@ -272,6 +277,8 @@ def test_tags_report_support_of_missing_values():
     assert allows(0.5 * Stump().on("age") + Category().on("colour") + MiddleStump().simplified)
     assert not allows("stump", solver="exact")
     assert not allows(Stump() + Perceptron())
+    assert allows(Mixed(Laplacian()), solver="exact")
+    assert InfiniteEnsembleClassifierCV("auto").__sklearn_tags__().input_tags.allow_nan
     assert not allows("auto")
 
 

@@ -22,7 +22,7 @@ from kernsemble.datasets import make_threenorm
 from kernsemble.kernels import Exponential, Laplacian, Perceptron, Stump
 from kernsemble.preprocessing import FeatureScaling
 from kernsemble.solvers import solve_folds
-from kernsemble.svm.backends.base import Candidate
+from kernsemble.svm.backends.base import Candidate, TrainingRows
 from kernsemble.svm.model_selection import race as racing
 from kernsemble.svm.model_selection.race import RaceRound, plan_rounds, race, race_candidates
 
@@ -38,6 +38,10 @@ def plan(codes, cv=5, counts=None, n_candidates=18, seed=0):
     counts = np.ones(len(codes)) if counts is None else counts
     splits = read_splits(cv, np.zeros((len(codes), 1)), codes, counts, is_classifier=True)
     return plan_rounds(n_candidates, codes, counts, splits, np.random.default_rng(seed))
+
+
+def numbers(X):
+    return TrainingRows(X, np.ones(X.shape[0]), np.zeros(X.shape[1], dtype=bool))
 
 
 # -- remaining candidates
@@ -200,7 +204,7 @@ def test_folds_of_any_kind_train_and_test_on_disjoint_rows(cv):
 
 def test_every_kernel_races_on_every_scale_at_widths_of_its_mean_distance():
     X, _ = make_threenorm(80, random_state=0)
-    found = race_candidates(X, np.ones(80))
+    found = race_candidates(numbers(X))
     assert len(found) == len(set(found)) == 30
     assert {type(each.kernel) for each in found} == {Laplacian, Exponential, Perceptron, Stump}
     for each in found:
@@ -214,7 +218,7 @@ def test_every_kernel_races_on_every_scale_at_widths_of_its_mean_distance():
 @pytest.mark.parametrize("as_rows", [np.asarray, sparse.csr_array])
 def test_columns_of_two_values_have_one_scale(as_rows):
     X = as_rows(np.random.default_rng(0).integers(0, 2, (60, 5)).astype(float) * [1, 2, 3, 4, 5])
-    assert {each.scaling for each in race_candidates(X, np.ones(60))} == {"range"}
+    assert {each.scaling for each in race_candidates(numbers(X))} == {"range"}
 
 
 # -- the whole race
@@ -253,7 +257,7 @@ def test_a_race_on_a_product_of_signs_is_not_won_by_stumps():
     rng = np.random.default_rng(0)
     X = rng.uniform(-1.0, 1.0, (700, 2))
     codes = (X.prod(axis=1) > 0.0).astype(int)
-    candidates = race_candidates(X, np.ones(700))
+    candidates = race_candidates(numbers(X))
     score, asked = cross_validated(X, codes)
     winner, *_ = race(
         candidates, plan(codes, n_candidates=len(candidates)), len(racing.MULTIPLES), score

@@ -8,9 +8,15 @@ from scipy import sparse
 from sklearn.datasets import load_iris, make_friedman1
 
 from kernsemble.datasets import make_threenorm, make_xor
-from kernsemble.kernels import Exponential, Laplacian
+from kernsemble.inspection import EnsembleView
+from kernsemble.kernels import Exponential, Laplacian, Mixed, Perceptron, Stump
+from kernsemble.persistence import load, save
 from kernsemble.solvers import folds
-from kernsemble.svm import InfiniteEnsembleClassifierCV, InfiniteEnsembleRegressorCV
+from kernsemble.svm import (
+    InfiniteEnsembleClassifier,
+    InfiniteEnsembleClassifierCV,
+    InfiniteEnsembleRegressorCV,
+)
 from kernsemble.svm.backends.base import TrainingRows
 
 X, y = make_threenorm(150, random_state=0)
@@ -140,7 +146,7 @@ def test_a_race_solves_on_fewer_entries_than_two_and_a_half_full_matrices(monkey
     assert seen[-3:] == [2000, 2000, 2000]
 
 
-# -- tables on which kernels cannot race
+# -- tables with categories and missing values
 
 
 def tables(n=90):
@@ -153,23 +159,114 @@ def tables(n=90):
 
 
 @pytest.mark.parametrize("kind", ["missing values", "categories"])
-def test_auto_is_stumps_on_every_scale_if_kernels_cannot_race(kind):
+@pytest.mark.parametrize("solver", ["auto", "exact"])
+def test_auto_races_on_categories_and_missing_values(kind, solver):
     found, classes = tables()
-    automatic = InfiniteEnsembleClassifierCV("auto", cv=3).fit(found[kind], classes)
-    stumps = InfiniteEnsembleClassifierCV("stump", scaling=["range", "rank", "distinct"], cv=3)
-    assert not hasattr(automatic, "race_results_")
-    assert automatic.solver_ == "additive"
-    assert_array_equal(
-        automatic.decision_function(found[kind]),
-        stumps.fit(found[kind], classes).decision_function(found[kind]),
-    )
-
-
-def test_auto_on_categories_with_the_exact_solver_is_stumps():
-    found, classes = tables()
-    machine = InfiniteEnsembleClassifierCV("auto", cv=3, solver="exact")
-    assert machine.fit(found["categories"], classes).score(found["categories"], classes) > 0.8
+    machine = InfiniteEnsembleClassifierCV(
+        "auto", cv=3, scaling="rank", solver=solver, random_state=0
+    ).fit(found[kind], classes)
+    families = {type(each.kernel) for each in machine.race_results_["kernel"]}
+    assert families == {Laplacian, Exponential, Perceptron, Stump}
     assert machine.solver_ == "exact"
+    assert machine.score(found[kind], classes) > 0.8
+
+
+def xor_table(damage, n=1000):
+    """Return a table of XOR with one cell emptied, or with one column of text."""
+    rows, classes = make_xor(n, noise=0.0, random_state=0)
+    table = pd.DataFrame(rows, columns=[f"x{d}" for d in range(rows.shape[1])])
+    if damage == "one missing value":
+        table.iloc[3, 0] = np.nan
+    else:
+        table["city"] = np.random.default_rng(0).choice(["Bern", "Rome"], n)
+    return table, classes
+
+
+@pytest.mark.large
+@pytest.mark.parametrize("damage", ["one missing value", "one column of text"])
+def test_one_missing_value_or_one_column_of_text_does_not_hide_an_interaction(damage):
+    table, classes = xor_table(damage)
+    machine = InfiniteEnsembleClassifierCV("auto", cv=3, random_state=0)
+    machine.fit(table.iloc[:700], classes[:700])
+    assert machine.best_score_ > 0.97
+    assert machine.score(table.iloc[700:], classes[700:]) > 0.97
+
+
+def test_tables_with_numbers_as_target_or_several_classes_race_too():
+    found, _ = tables(120)
+    table = found["missing values"].assign(c=found["categories"]["c"])
+    target = found["categories"]["a"] * np.where(table["c"] == "up", 1.0, -1.0)
+    machine = InfiniteEnsembleRegressorCV("auto", cv=3, scaling="range", random_state=0)
+    stumps = InfiniteEnsembleRegressorCV("stump", cv=3)
+    assert machine.fit(table, target).best_score_ > stumps.fit(table, target).best_score_ + 0.1
+    classes = np.digitize(target, [-0.5, 0.5])
+    machine = InfiniteEnsembleClassifierCV("auto", cv=3, scaling="range", random_state=0)
+    assert machine.fit(table, classes).best_score_ > 0.55
+
+
+def test_a_winner_on_a_mixed_table_predicts_unknown_categories_and_missing_values():
+    found, classes = tables()
+    machine = InfiniteEnsembleClassifierCV("auto", cv=3, scaling="range", random_state=0)
+    machine.fit(found["categories"], classes)
+    assert isinstance(machine.kernel_, Mixed)
+    new = pd.DataFrame({"a": [2.0, np.nan], "b": [np.nan, 1.0], "c": ["sideways", None]})
+    assert machine.predict(new)[0]
+    fixed = InfiniteEnsembleClassifier(
+        machine.best_params_["kernel"], C=machine.C_, scaling=machine.best_params_["scaling"]
+    ).fit(found["categories"], classes)
+    assert_allclose(fixed.decision_function(new), machine.decision_function(new))
+
+
+def test_a_model_of_a_mixed_table_is_saved_and_explained(tmp_path):
+    found, classes = tables()
+    table = found["missing values"].assign(c=found["categories"]["c"])
+    machine = InfiniteEnsembleClassifierCV("auto", cv=3, scaling="range", random_state=0)
+    machine.fit(table, classes)
+    again = load(save(machine, tmp_path / "model.skops"))
+    assert_array_equal(again.decision_function(table), machine.decision_function(table))
+    assert str(again.search_summary_) == str(machine.search_summary_)
+    view = EnsembleView.from_estimator(machine)
+    explained = view.explain(table.iloc[:3])
+    assert explained.contributions.shape == (3, 3)
+    assert_allclose(
+        explained.intercept + explained.contributions.sum(axis=1), explained.values, atol=1e-6
+    )
+    assert_allclose(explained.values, machine.decision_function(table.iloc[:3]))
+    shares = view.importances().shares
+    assert max(shares, key=shares.get) == "a"
+
+
+# -- what was compared
+
+
+def test_a_summary_names_what_was_compared_and_what_was_left_out():
+    raced = InfiniteEnsembleClassifierCV("auto", cv=3, random_state=0).fit(X, y)
+    assert str(raced.search_summary_) == (
+        "compared 30 settings: trees, polytopes, perceptrons and stumps on 3 scales, the best 3 "
+        "of them on all rows"
+    )
+    for settings, reason in (
+        (
+            {"loss": "logistic"},
+            "the exact solver does not support the logistic loss: use the hinge",
+        ),
+        ({"solver": "additive"}, "the additive solver does not support them: use the exact"),
+        ({"cache_size": 0.1}, "the kernel matrix of 150 rows takes 0.172 MB, and 0.1 MB of memory"),
+    ):
+        machine = InfiniteEnsembleClassifierCV("auto", cv=3, **settings).fit(X, y)
+        assert machine.search_summary_.tried == "stumps on 3 scales"
+        assert machine.search_summary_.left_out == "trees, polytopes and perceptrons"
+        assert reason in str(machine.search_summary_)
+        assert not hasattr(machine, "race_results_")
+    given = InfiniteEnsembleClassifierCV(["stump", Perceptron()], scaling=["range"]).fit(X, y)
+    assert str(given.search_summary_) == "compared stump and Perceptron() on 1 scale"
+
+
+def test_auto_on_many_rows_is_stumps_on_every_scale_and_says_so():
+    machine = InfiniteEnsembleClassifierCV("auto")
+    machine.mixed_table_, machine.n_features_in_ = None, 2
+    training = TrainingRows(np.zeros((10_001, 2)), np.ones(10_001), np.zeros(2, dtype=bool))
+    assert "10,001 rows are more than the 10,000" in machine._obstacle_to_race(training)
 
 
 def test_auto_does_not_race_with_another_loss_or_solver():
@@ -188,15 +285,12 @@ def test_many_rows_race_only_if_stumps_need_a_matrix_as_well():
         (sparse.csr_array((10_001, 2)), True),
     ):
         training = TrainingRows(rows, np.ones(rows.shape[0]), np.zeros(2, dtype=bool))
-        assert machine._races(training, machine._choose_backend(training)) == expected
+        assert machine._races(machine._choose_backend(training)) == expected
 
 
 def test_an_automatic_loss_is_smooth_on_tables_and_the_hinge_on_matrices():
-    found, classes = tables()
-    for rows, expected in ((X, "hinge"), (found["categories"], "logistic")):
-        target = y if rows is X else classes
-        machine = InfiniteEnsembleClassifierCV("auto", cv=3, loss="auto").fit(rows, target)
+    machine = InfiniteEnsembleClassifierCV("auto", loss="auto")
+    machine.mixed_table_, machine.n_features_in_ = None, 2
+    for n, expected in ((10_000, "hinge"), (10_001, "logistic")):
+        machine._choose_backend(TrainingRows(np.zeros((n, 2)), np.ones(n), np.zeros(2, dtype=bool)))
         assert machine.loss_ == expected
-    numbers = found["missing values"]
-    machine = InfiniteEnsembleRegressorCV("auto", cv=3, loss="auto")
-    assert machine.fit(numbers, numbers["b"].fillna(0.0)).loss_ == "squared"

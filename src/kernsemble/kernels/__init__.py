@@ -18,6 +18,7 @@ from kernsemble.kernels.ensemble import (
 )
 from kernsemble.kernels.geometry import alignment, centre, definiteness
 from kernsemble.kernels.learned import Boosted
+from kernsemble.kernels.mixed import Mixed
 from kernsemble.kernels.radial import Exponential, Gaussian, Laplacian
 from kernsemble.kernels.regions import DecisionTree, StumpRegion
 from kernsemble.kernels.registry import as_kernel
@@ -34,6 +35,7 @@ __all__ = [
     "Laplacian",
     "Linear",
     "MiddleStump",
+    "Mixed",
     "Perceptron",
     "Polynomial",
     "Stump",

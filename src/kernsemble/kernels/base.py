@@ -44,9 +44,12 @@ class Kernel(Value, ABC):
     supports_missing : bool
         Whether a missing value (NaN) has hypotheses of its own, as in `Stump`, `MiddleStump`
         and `Category`.
+    accepts_missing : bool
+        Whether the kernel itself compares rows with missing values, as `Mixed` does.
     """
 
     supports_missing: ClassVar[bool] = False
+    accepts_missing: ClassVar[bool] = False
 
     # -- a kernel and data
 

@@ -12,6 +12,7 @@ from kernsemble._validation import Column, locate_columns
 from kernsemble.kernels.algebra import Combination, OnColumns, Scaled, Wrapper
 from kernsemble.kernels.base import Kernel
 from kernsemble.kernels.ensemble import Constant
+from kernsemble.kernels.mixed import Mixed
 
 
 @singledispatch
@@ -35,6 +36,11 @@ def _located_parts(kernel: Combination, n_features: int, names: Sequence[str] | 
 @located.register
 def _located_inside(kernel: Wrapper, n_features: int, names: Sequence[str] | None) -> Kernel:
     return replace(kernel, kernel=located(kernel.kernel, n_features, names))
+
+
+@located.register
+def _located_mixed(kernel: Mixed, n_features: int, names: Sequence[str] | None) -> Kernel:  # noqa: ARG001
+    return kernel  # its parts use the columns of expanded rows
 
 
 @located.register
@@ -105,6 +111,11 @@ def _leaves_of_parts(kernel: Combination) -> list[Leaf]:
 @leaves.register
 def _leaves_of_inside(kernel: Wrapper) -> list[Leaf]:
     return leaves(kernel.kernel)
+
+
+@leaves.register
+def _leaves_of_mixed(kernel: Mixed) -> list[Leaf]:
+    return [Leaf(kernel, ())]
 
 
 @leaves.register

@@ -11,6 +11,7 @@ from kernsemble._typing import BoolArray, FloatArray, Rows
 from kernsemble._validation import column_ends
 from kernsemble._value_object import Value
 from kernsemble.hypotheses import StumpSet
+from kernsemble.hypotheses.thresholds import Measure
 
 ScalingKind: TypeAlias = Literal["range", "rank", "distinct"]
 
@@ -22,7 +23,7 @@ class FeatureScaling(Value):
     "range" maps the range of the sample to [−1, 1], as the papers do (a sparse sample is only
     scaled, so that zeros stay zero); "rank" maps values to the distribution function of
     the sample; "distinct" puts equal steps between its neighbouring values. Constant
-    features become zero.
+    features become zero. Missing values (NaN) are ignored, and stay missing.
     """
 
     kind: ScalingKind | None
@@ -37,10 +38,10 @@ class FeatureScaling(Value):
             return cls(None)
         check_choice("scaling", kind, (*get_args(ScalingKind), None))  # type: ignore[arg-type]
         if kind != "range":
-            measure = "empirical" if kind == "rank" else "distinct"
-            return cls(kind, stumps=StumpSet.spanning(X, measure, weight=weight))  # type: ignore[arg-type]
+            measure: Measure = "empirical" if kind == "rank" else "distinct"
+            return cls(kind, stumps=_stumps(X, measure, weight))
         is_present = weight > 0.0
-        smallest, largest = column_ends(X if is_present.all() else X[is_present])
+        smallest, largest = column_ends(_known(X if is_present.all() else X[is_present]))
         half_range = 0.5 * largest - 0.5 * smallest
         centre = None if sparse.issparse(X) else smallest + half_range
         return cls(kind, centre=centre, half_range=half_range)
@@ -90,7 +91,8 @@ class FeatureScaling(Value):
     def transform(self, X: Rows) -> Rows:
         """Return rows on the scale of the sample."""
         if self.stumps is not None:
-            return self.stumps.positions(X)
+            positions = self.stumps.positions(X)
+            return positions if sparse.issparse(X) else np.where(np.isnan(X), X, positions)
         if self.half_range is None:
             return X
         factor = np.divide(
@@ -101,3 +103,27 @@ class FeatureScaling(Value):
         scaled = (X.toarray() if sparse.issparse(X) else X) - self.centre.astype(X.dtype)
         scaled *= factor.astype(X.dtype)
         return scaled
+
+
+def _known(X: Rows) -> Rows:
+    """Return rows in which a known value of the column is in place of each missing one."""
+    is_missing = np.zeros((1, 1), dtype=bool) if sparse.issparse(X) else np.isnan(X)
+    if not is_missing.any():
+        return X
+    first = np.argmin(is_missing, axis=0)  # of the known values, or 0 in a column without any
+    known = np.nan_to_num(X[first, np.arange(X.shape[1])])
+    return np.where(is_missing, known, X)
+
+
+def _stumps(X: Rows, measure: Measure, weight: FloatArray) -> StumpSet:
+    """Return the stumps that span the known values of each column."""
+    if sparse.issparse(X) or not np.isnan(X).any():
+        return StumpSet.spanning(X, measure, weight=weight)
+    knots, measures = [], []
+    for column in X.T:
+        is_known = ~np.isnan(column) & (weight > 0.0)
+        values, counts = (column[is_known], weight[is_known]) if is_known.any() else (0.0, 1.0)
+        one = StumpSet.spanning(np.reshape(values, (-1, 1)), measure, weight=np.ravel(counts))
+        knots.append(one.knots[0])
+        measures.append(one.measures[0])
+    return StumpSet(tuple(knots), tuple(measures))

@@ -381,9 +381,9 @@ class InfiniteEnsembleClassifierCV(SelectsSettings, EnsembleClassifier):
         Kernel, as for `InfiniteEnsembleClassifier`, or a list to select from. Radial kernels that
         differ in gamma only share their distances. With "auto", stumps, perceptrons, trees and
         polytopes race on all scales, many on few rows, few on many, and the three finalists are
-        cross-validated on all rows. With missing values,
-        categories, ``solver="additive"`` or a loss other than the hinge, and by default on more
-        than 10,000 rows, "auto" is stumps on every scale.
+        cross-validated on all rows; on tables with categories or missing values within `Mixed`.
+        With ``solver="additive"`` or a loss other than the hinge, and by default on more than
+        10,000 rows, "auto" is stumps on every scale.
     Cs : sequence of float, optional
         Values of C to select from. By default those of the papers, 2**-17, 2**-15, ..., 2**3; in
         a race multiples of ``C="scale"`` from a quarter to 64, and with the additive solver from
@@ -428,6 +428,8 @@ class InfiniteEnsembleClassifierCV(SelectsSettings, EnsembleClassifier):
     race_results_ : dict
         The number of rows, best C, and mean and standard deviation of the scores of every
         candidate in every round, if kernels raced. Scores of different rounds are not comparable.
+    search_summary_ : SearchSummary
+        What was compared, what was left out and why; ``str`` of it is one line.
     calibration_ : Calibration
         The calibration curve of each machine; None if `calibration` is.
     out_of_fold_ : OutOfFold

@@ -19,7 +19,7 @@ from kernsemble._memory import Budget
 from kernsemble._progress import CallbackSupportMixin, Task
 from kernsemble._typing import FloatArray, Rows
 from kernsemble._validation import as_table
-from kernsemble.kernels import Kernel
+from kernsemble.kernels import Kernel, as_kernel
 from kernsemble.solvers import Status
 from kernsemble.solvers.losses import LOSSES, LearningTask, Loss, default_loss, losses_for
 from kernsemble.svm.backends import BACKENDS, cheapest_backend, check_solver
@@ -111,7 +111,7 @@ class KernelMachine(CallbackSupportMixin, ReadsTables, ABC):  # type: ignore[mis
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = self._solver_allows_missing and all(
+        tags.input_tags.allow_nan = self._allows_missing and all(
             map(supports_missing, self._requested_kernels())
         )
         return tags
@@ -129,8 +129,15 @@ class KernelMachine(CallbackSupportMixin, ReadsTables, ABC):  # type: ignore[mis
             raise
 
     @property
-    def _solver_allows_missing(self) -> bool:
-        return self.solver not in BACKENDS or BACKENDS[self.solver].supports_missing
+    def _allows_missing(self) -> bool:
+        """Whether the solver can treat missing values with the requested kernels."""
+        if self.solver not in BACKENDS:
+            return True
+        try:
+            kernels = list(map(as_kernel, self._requested_kernels()))
+        except (TypeError, ValueError):  # nothing that can be fitted
+            return False
+        return BACKENDS[self.solver].supports_missing(kernels)
 
     def _check_settings(self) -> None:
         check_choice("loss", self.loss, ("auto", *losses_for(self._task)))
@@ -168,8 +175,7 @@ class KernelMachine(CallbackSupportMixin, ReadsTables, ABC):  # type: ignore[mis
         """Return checked rows, in which every missing value has a hypothesis, and targets."""
         rows, y = self._read_rows(X, y, **settings)
         kernels = self._unbound_kernels()
-        is_supported = self._solver_allows_missing
-        return self._columns.handle_missing(rows, kernels, self.solver, is_supported), y
+        return self._columns.handle_missing(rows, kernels, self.solver, self._allows_missing), y
 
     def _choose_backend(self, rows: TrainingRows) -> Backend:
         """Return the backend of the solver, the cheapest one for "auto"; store it by name."""

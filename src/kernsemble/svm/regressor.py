@@ -237,7 +237,7 @@ class InfiniteEnsembleRegressorCV(SelectsSettings, EnsembleRegressor):
         The selected values, in units of y, as `InfiniteEnsembleRegressor` takes them.
     kernel_, scaling_
         The selected kernel and scaling, bound to all training rows.
-    best_score_, best_params_, best_index_, cv_results_, race_results_
+    best_score_, best_params_, best_index_, cv_results_, race_results_, search_summary_
         As for `InfiniteEnsembleClassifierCV`; C and epsilon are those of the grids.
     out_of_fold_ : OutOfFold
         Predictions of the training rows by machines that were fitted without them: `rows`,

@@ -95,12 +95,12 @@ class Workload:
 
 
 class Machines(Value, ABC):
-    """Fitted machines, one or several on the same rows.
+    """Fitted machines, one or several on the same rows."""
 
-    `supports_missing` is whether rows to predict may have missing values.
-    """
-
-    supports_missing: ClassVar[bool] = False
+    @property
+    @abstractmethod
+    def supports_missing(self) -> bool:
+        """Whether rows to predict may have missing values."""
 
     @abstractmethod
     def values(self, X: Rows, budget: Budget) -> FloatArray:
@@ -182,8 +182,6 @@ class Backend(ABC):
     ----------
     name : str
         The value of the estimators' `solver`.
-    supports_missing : bool
-        Whether missing values can be treated.
     supports_any_kernel : bool
         Whether every kernel can be used, so that kernels can race.
     penalty_multiples : tuple of float or None
@@ -193,7 +191,6 @@ class Backend(ABC):
     """
 
     name: ClassVar[str]
-    supports_missing: ClassVar[bool] = False
     supports_any_kernel: ClassVar[bool] = False
     penalty_multiples: ClassVar[tuple[float, ...] | None] = None
     default_max_iter: ClassVar[int | None] = None
@@ -201,6 +198,10 @@ class Backend(ABC):
     @abstractmethod
     def supports(self, loss: type[Loss]) -> bool:
         """Return whether the backend can minimise a loss."""
+
+    def supports_missing(self, kernels: Sequence[Kernel]) -> bool:  # noqa: ARG002
+        """Return whether missing values can be treated with all of some kernels."""
+        return False
 
     @abstractmethod
     def cost(self, workload: Workload) -> float:
@@ -244,7 +245,7 @@ def cheapest_backend(workload: Workload, backends: Sequence[Backend] | None = No
         backend
         for backend in (BACKENDS.values() if backends is None else backends)
         if backend.supports(workload.loss)
-        and (backend.supports_missing or not workload.has_missing)
+        and (not workload.has_missing or backend.supports_missing(workload.kernels))
     ]
     if not able:
         missing = " with missing values" if workload.has_missing else ""

@@ -17,7 +17,7 @@ from kernsemble._progress import Task
 from kernsemble._threads import blocks
 from kernsemble._typing import FloatArray, IntArray, Rows
 from kernsemble.exceptions import GramTooLargeError, RowsOnDemandWarning
-from kernsemble.kernels import Boosted, Kernel
+from kernsemble.kernels import Boosted, Kernel, Mixed
 from kernsemble.kernels.columns import leaves
 from kernsemble.kernels.radial import Radial
 from kernsemble.preprocessing import FeatureScaling, ScalingKind
@@ -58,6 +58,10 @@ class SupportVectorMachines(Machines):
     coefficients: FloatArray  # (n_machines, n_support)
     intercept: FloatArray
     n_training_rows: int
+
+    @property
+    def supports_missing(self) -> bool:
+        return accepts_missing(self.kernel)
 
     def values(self, X: Rows, budget: Budget) -> FloatArray:  # noqa: ARG002
         known = self.kernel, self.scaling, self.support_vectors
@@ -208,11 +212,12 @@ class MatrixWorkspace(Workspace):
         distances, K = None, None
         for place, unbound in family:
             kernel = unbound.bind(scaled, self.rows.weight)
-            shares = isinstance(kernel, Radial) and len(family) > 1
-            if shares and self.budget.holds(scaled, n_matrices=2):
-                assert isinstance(kernel, Radial)
-                distances = kernel.distances(scaled) if distances is None else distances
-                K = kernel.from_distances(distances, K)
+            radial = _radial(kernel)
+            if radial is not None and len(family) > 1 and self.budget.holds(scaled, n_matrices=2):
+                if distances is None:
+                    rows = kernel.expanded(scaled) if isinstance(kernel, Mixed) else scaled
+                    distances = radial.distances(rows)
+                K = radial.from_distances(distances, K)
                 yield place, PreparedMatrix(scaling, kernel, self.rows, K)
             else:
                 matrix = matrix_within(self.budget, kernel, scaled)
@@ -228,6 +233,9 @@ class MatrixBackend(Backend):
 
     def supports(self, loss: type[Loss]) -> bool:
         return issubclass(loss, Kinked)
+
+    def supports_missing(self, kernels: Sequence[Kernel]) -> bool:
+        return all(map(accepts_missing, kernels))
 
     def cost(self, workload: Workload) -> float:
         return float(workload.rows.n_rows) ** 2
@@ -259,6 +267,11 @@ def matrix_within(budget: Budget, kernel: Kernel, X: Rows) -> FloatArray | Matri
     return RowsOnDemand(lambda i, j: kernel(X[i], X[j]), kernel.diagonal(X), n_cached)
 
 
+def accepts_missing(kernel: Kernel) -> bool:
+    """Return whether every part of a kernel compares rows with missing values."""
+    return all(leaf.kernel.accepts_missing for leaf in leaves(kernel))
+
+
 def needs_unscaled_rows(kernel: Kernel) -> bool:
     """Return whether a part of a kernel was learned from rows, which were not scaled."""
     return any(isinstance(leaf.kernel, Boosted) for leaf in leaves(kernel))
@@ -282,13 +295,22 @@ def expansion_values(
     return values
 
 
+def _radial(kernel: Kernel) -> Radial | None:
+    """Return the radial kernel whose distances determine a kernel, None if there is none."""
+    inner = kernel.kernel if isinstance(kernel, Mixed) else kernel
+    return inner if isinstance(inner, Radial) else None
+
+
 def _family(numbered: tuple[int, Kernel]) -> str:
     """Return a key that is equal for kernels of one distance, or for learned kernels."""
     _, kernel = numbered
-    kind = type(kernel)
     if needs_unscaled_rows(kernel):
         return "learned"
-    return f"{kind.__module__}.{kind.__qualname__}" if isinstance(kernel, Radial) else ""
+    radial = _radial(kernel)
+    if radial is None:
+        return ""
+    columns = kernel.categories if isinstance(kernel, Mixed) else None
+    return f"{type(radial).__module__}.{type(radial).__qualname__} {columns}"
 
 
 def _bounded(loss: Loss) -> Kinked:

@@ -1,17 +1,17 @@
 """Kernels on the columns of a table, selected by name or by position.
 
 A kernel without column names applies to all columns of numbers, and `Category` to the others.
-A kernel whose every part names its columns applies to these only.
+A kernel whose every part names its columns applies to these only. `Mixed` applies to all columns.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 
 from kernsemble._typing import BoolArray, Rows
-from kernsemble.kernels import Category, Kernel, as_kernel
+from kernsemble.kernels import Category, Kernel, Mixed, as_kernel
 from kernsemble.kernels.columns import leaves, located
 from kernsemble.svm.columns.missing_values import column_name, handle_missing
 
@@ -40,6 +40,8 @@ class Columns:
         kernel = located(as_kernel(requested), len(self.is_category), self.names)
         if not self.is_category.any():
             return kernel
+        if isinstance(kernel, Mixed):
+            return replace(kernel, categories=tuple(np.flatnonzero(self.is_category).tolist()))
         has_columns = {bool(leaf.choices) for leaf in leaves(kernel)}
         if True not in has_columns:
             return self._beside_categories(kernel)
@@ -68,7 +70,7 @@ class Columns:
         for leaf in leaves(kernel):
             columns = leaf.columns(len(self.is_category))
             columns = columns[self.is_category[columns]]
-            if not isinstance(leaf.kernel, Category) and len(columns):
+            if not isinstance(leaf.kernel, (Category, Mixed)) and len(columns):
                 name = column_name(columns, self.names)
                 raise ValueError(
                     f"kernel = {leaf.kernel} compares numbers, and column {name} of X has "

@@ -1,8 +1,9 @@
 """Handling of missing values.
 
 - A missing number counts as the median of its column, and its column gets one more hypothesis,
-  "the value is missing". Only stumps and categories have this hypothesis, and only the additive
-  backend can use it (`kernsemble.svm.backends.tables` fills in the medians).
+  "the value is missing". Stumps and categories have this hypothesis in the additive backend
+  (`kernsemble.svm.backends.tables` fills in the medians), and any kernel has it within
+  `kernsemble.kernels.Mixed` in the exact one.
 - A missing category is a category of its own (`kernsemble.svm.columns.mixed_table`).
 - In a column that no part of the kernel uses, missing values are ignored.
 - Everything else is an error that names the column and the remedy.
@@ -64,9 +65,9 @@ def handle_missing(
     if not is_supported and is_affected.any():
         raise ValueError(
             f"column {column_name(np.flatnonzero(is_affected), names)} of X has missing values "
-            f"(NaN), which solver = {solver!r} does not support: fill them in, or use "
+            f"(NaN), which solver = {solver!r} does not support: fill them in, use "
             "solver='additive' with stumps and categories, which have a hypothesis \"the value "
-            'is missing"'
+            'is missing", or Mixed(kernel), which has it for any kernel'
         )
     for kernel in kernels:
         _check_supported(kernel, is_affected, names)
@@ -80,7 +81,8 @@ def _check_supported(kernel: Kernel, is_affected: BoolArray, names: tuple[str, .
             raise ValueError(
                 f"column {column_name(columns[is_affected[columns]], names)} of X has missing "
                 f"values (NaN), and kernel = {leaf.kernel} has no hypothesis for them: fill them "
-                "in, or use Stump(), MiddleStump() or Category() on this column"
+                f"in, or use Mixed({leaf.kernel}), or Stump(), MiddleStump() or Category() on this "
+                "column"
             )
 
 

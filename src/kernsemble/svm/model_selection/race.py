@@ -16,14 +16,22 @@ import numpy as np
 from kernsemble._folds import FoldRows, comparable_means
 from kernsemble._progress import Task
 from kernsemble._typing import FloatArray, IntArray, Rows
-from kernsemble.kernels import Exponential, Laplacian, Perceptron, Stump
+from kernsemble.kernels import Exponential, Kernel, Laplacian, Mixed, Perceptron, Stump
+from kernsemble.kernels.radial import Radial
 from kernsemble.preprocessing import FeatureScaling, ScalingKind
 from kernsemble.solvers import Status
-from kernsemble.svm.backends.base import Backend, Candidate, PreparedRows
+from kernsemble.svm.backends.base import Backend, Candidate, PreparedRows, TrainingRows
+from kernsemble.svm.columns import has_missing
 from kernsemble.svm.model_selection.cross_validation import CrossValidation, Trial
 from kernsemble.svm.model_selection.grid import PenaltyGrid
 from kernsemble.svm.problem import Problem
 
+FAMILIES: dict[type[Any], str] = {
+    Laplacian: "trees",
+    Exponential: "polytopes",
+    Perceptron: "perceptrons",
+    Stump: "stumps",
+}
 MAX_ROWS = 10_000  # number of rows above which kernels that need a matrix do not race by default
 WIDTHS = (0.5, 1.0, 2.0, 4.0)  # gamma, in units of 1 over the mean distance
 MULTIPLES = tuple(2.0**power for power in range(-2, 7))  # values of C, in units of C="scale"
@@ -130,30 +138,25 @@ class Race:
 
         Samples are stratified by `strata`, the classes of a classification.
         """
-        rows = self.validation.rows
-        rounds = plan_rounds(len(candidates), strata, rows.weight, self.validation.splits, rng)
-        kinds = dict.fromkeys(candidate.scaling for candidate in candidates)
-        scaled = {
-            kind: FeatureScaling.from_rows(rows.X, kind, rows.weight).transform(rows.X)
-            for kind in kinds
-        }
+        weight, splits = self.validation.rows.weight, self.validation.splits
+        rounds = plan_rounds(len(candidates), strata, weight, splits, rng)
         n_trials = len(candidates) + sum(each.n_stay for each in rounds[:-1])
         with task.part("race", n_parts=n_trials * len(self.problems)) as part:
 
             def score(entries: Sequence[RaceEntry], each: RaceRound) -> list[FloatArray]:
-                return self._scores(entries, each, scaled, part)
+                return self._scores(entries, each, part)
 
             return race(candidates, rounds, len(self.grid.values), score)
 
     def _scores(
-        self, entries: Sequence[RaceEntry], each: RaceRound, scaled: dict[Any, Rows], task: Task
+        self, entries: Sequence[RaceEntry], each: RaceRound, task: Task
     ) -> list[FloatArray]:
         """Return the scores of every entry at its values of C (rows) on every fold (columns)."""
         found: dict[int, FloatArray] = {}
         tol = LOOSENESS * self.validation.settings.tol
         sample = self.validation.among(each.rows, each.splits, tol)
         problems = [problem.among(each.rows) for problem in self.problems]
-        for kind, X in scaled.items():
+        for kind in dict.fromkeys(entry.candidate.scaling for entry in entries):
             mine = [k for k, entry in enumerate(entries) if entry.candidate.scaling == kind]
 
             def evaluate(place: int, prepared: PreparedRows, mine: list[int] = mine) -> None:
@@ -163,7 +166,7 @@ class Race:
                 found[mine[place]] = trial.scores
                 self._record(entry.candidate, len(each.rows), trial)
 
-            rows = replace(sample.rows, X=X[each.rows])
+            rows = replace(sample.rows, X=scaled_rows(self.validation.rows, kind)[each.rows])
             workspace = self.backend.open(rows, sample.settings)
             kernels = [Candidate(entries[k].candidate.kernel, None) for k in mine]
             workspace.map(kernels, evaluate)
@@ -186,29 +189,49 @@ class Race:
 
 
 def race_candidates(
-    X: Rows, weight: FloatArray, scalings: Sequence[ScalingKind | None] | None = None
+    rows: TrainingRows, scalings: Sequence[ScalingKind | None] | None = None
 ) -> list[Candidate]:
     """Return the kernels and scalings that race on weighted rows.
 
     Trees and polytopes at several widths, perceptrons and stumps, on every scale. Trees on ranks,
-    the safest candidate on the data sets that were tried, come first.
+    the safest candidate on the data sets that were tried, come first. Kernels of rows with
+    categories or missing values are within `Mixed`.
     """
+    wrap = _wrapper(rows)
     found = []
-    for kind in scalings or _distinct_scalings(X, weight):
-        rows = FeatureScaling.from_rows(X, kind, weight).transform(X)
-        for family in (Laplacian, Exponential):
-            rate = family().bind(rows, weight).rate
-            assert rate is not None  # bound
-            found += [Candidate(family(width * rate), kind) for width in WIDTHS]
-        found += [Candidate(Perceptron(), kind), Candidate(Stump(), kind)]
+    for kind in scalings or _distinct_scalings(rows):
+        scaled = scaled_rows(rows, kind)
+        for family in FAMILIES:
+            widths: list[Kernel] = [family()]
+            if issubclass(family, Radial):
+                bound = wrap(family()).bind(scaled, rows.weight)
+                radial = bound.kernel if isinstance(bound, Mixed) else bound
+                assert isinstance(radial, Radial)
+                assert radial.rate is not None  # bound
+                widths = [family(width * radial.rate) for width in WIDTHS]
+            found += [Candidate(wrap(kernel), kind) for kernel in widths]
     return found
 
 
-def _distinct_scalings(X: Rows, weight: FloatArray) -> tuple[ScalingKind, ...]:
+def scaled_rows(rows: TrainingRows, kind: ScalingKind | None) -> Rows:
+    """Return scaled rows, their categories unchanged."""
+    scaling = FeatureScaling.from_rows(rows.X, kind, rows.weight)
+    return scaling.sparing(rows.is_category).transform(rows.X)
+
+
+def _wrapper(rows: TrainingRows) -> Callable[[Kernel], Kernel]:
+    """Return the function that makes a kernel of numbers one of these rows."""
+    if not rows.is_category.any() and not has_missing(rows.X):
+        return lambda kernel: kernel
+    columns = tuple(np.flatnonzero(rows.is_category).tolist())
+    return lambda kernel: Mixed(kernel, columns)
+
+
+def _distinct_scalings(rows: TrainingRows) -> tuple[ScalingKind, ...]:
     """Return the scalings that differ by more than a factor, as on columns of two values."""
-    stumps = FeatureScaling.from_rows(X, "distinct", weight).stumps
+    stumps = FeatureScaling.from_rows(rows.X, "distinct", rows.weight).stumps
     assert stumps is not None
-    n_levels = stumps.feature_measure.max(initial=0.0)
+    n_levels = stumps.feature_measure[~rows.is_category].max(initial=0.0)
     return ("rank", "range", "distinct") if n_levels > 2.0 else ("range",)
 
 

@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import product
 from typing import Any, ClassVar, get_args
 
@@ -14,22 +15,23 @@ from kernsemble._folds import FoldRows, as_grid
 from kernsemble._progress import Task
 from kernsemble._typing import FloatArray, IntArray
 from kernsemble.exceptions import ArgumentError
-from kernsemble.kernels import Kernel
+from kernsemble.kernels import Kernel, Mixed, Stump
 from kernsemble.preprocessing import ScalingKind
-from kernsemble.solvers.losses import LOSSES
+from kernsemble.solvers.losses import LOSSES, default_loss
 from kernsemble.svm.backends import BACKENDS, cheapest_backend
 from kernsemble.svm.backends.base import Backend, Candidate, SolverSettings, TrainingRows
-from kernsemble.svm.columns import has_missing
 from kernsemble.svm.estimator import KernelMachine, as_list
 from kernsemble.svm.model_selection.cross_validation import CrossValidation, warn_unless_converged
 from kernsemble.svm.model_selection.grid import PenaltyGrid, Selection, Variant, search_grid
 from kernsemble.svm.model_selection.race import (
+    FAMILIES,
     MAX_ROWS,
     MULTIPLES,
     N_LAST,
     Race,
     race_candidates,
 )
+from kernsemble.svm.model_selection.search_summary import SearchSummary, listed, scales
 
 
 class SelectsSettings(KernelMachine):
@@ -58,27 +60,65 @@ class SelectsSettings(KernelMachine):
             if len(as_list(getattr(self, name))) == 0:
                 raise ArgumentError(name, getattr(self, name), "use at least one")
 
+    @property
+    def _allows_missing(self) -> bool:
+        """Whether missing values can be treated: "auto" has kernels for them in every case."""
+        return self._is_automatic or super()._allows_missing
+
     def _choose_backend(self, rows: TrainingRows) -> Backend:
         """Return the backend; for kernels that race, the cheapest one that supports them all."""
-        backend = super()._choose_backend(rows)
-        if self._races(rows, backend) and not backend.supports_any_kernel:
-            able = [each for each in BACKENDS.values() if each.supports_any_kernel]
-            backend = cheapest_backend(self._workload(rows), able)
-            self.solver_, self.loss_ = backend.name, self._loss_for(backend.name)
+        if not self._is_automatic:
+            return super()._choose_backend(rows)
+        obstacle = self._obstacle_to_race(rows)
+        able = [each for each in self._backends() if each.supports_any_kernel == (not obstacle)]
+        workload = self._workload(rows)
+        if not obstacle and workload.has_missing:
+            workload = replace(workload, kernels=[Mixed(Stump())])
+        backend = cheapest_backend(workload, able)
+        self.solver_, self.loss_ = backend.name, self._loss_for(backend.name)
         return backend
 
-    def _races(self, rows: TrainingRows, backend: Backend) -> bool:
-        """Return whether kernels race: for "auto", on numbers without missing values.
+    def _backends(self) -> list[Backend]:
+        """Return the backends that `solver` allows."""
+        return list(BACKENDS.values()) if self.solver == "auto" else [BACKENDS[self.solver]]
 
-        Beyond `MAX_ROWS` rows they race only if stumps need a kernel matrix as well.
+    def _races(self, backend: Backend) -> bool:
+        """Return whether kernels race: for "auto", on a backend that supports them all."""
+        return self._is_automatic and backend.supports_any_kernel
+
+    def _obstacle_to_race(self, rows: TrainingRows) -> str:
+        """Return why kernels do not race, and what to do; empty if they do.
+
+        By default they do not on more than `MAX_ROWS` rows, unless stumps need a kernel matrix too.
         """
-        if not self._is_automatic or self.mixed_table_ is not None or has_missing(rows.X):
-            return False
+        able = [each for each in self._backends() if each.supports_any_kernel]
+        if not able:
+            return f"the {self.solver} solver does not support them: use the exact solver"
         loss = LOSSES[self._loss_for("auto")]
-        able = [each for each in BACKENDS.values() if each.supports_any_kernel]
-        if self.solver == "auto" and rows.n_rows <= MAX_ROWS:
-            return any(each.supports(loss) for each in able)
-        return backend.supports_any_kernel
+        if not any(each.supports(loss) for each in able):
+            name, bounded = (each.replace("_", " ") for each in (loss.name, self._bounded_loss))
+            return f"the exact solver does not support the {name} loss: use the {bounded} loss"
+        workload, n = self._workload(rows), rows.n_rows
+        others = [each for each in self._backends() if not each.supports_any_kernel]
+        if not any(np.isfinite(each.cost(workload)) for each in others):
+            return ""
+        if n > MAX_ROWS:
+            return (
+                f"their cost grows with the square of the rows, and {n:,} rows are more than the "
+                f"{MAX_ROWS:,} that are compared by default: use the exact solver, or fewer rows"
+            )
+        if not self._budget.holds(rows.X):
+            return (
+                f"the kernel matrix of {n:,} rows takes "
+                f"{n * self._budget.row_bytes(rows.X) / 2**20:,.3g} MB, and "
+                f"{self._budget.n_bytes / 2**20:,.3g} MB of memory are allowed: use fewer rows, or "
+                "free memory"
+            )
+        return ""
+
+    @property
+    def _bounded_loss(self) -> str:
+        return default_loss(self._task, is_bounded=True)
 
     @abstractmethod
     def _strata(self, y: Any) -> IntArray:
@@ -108,7 +148,7 @@ class SelectsSettings(KernelMachine):
         self, validation: CrossValidation, backend: Backend, variants: list[Variant], task: Task
     ) -> Selection:
         """Select the settings by cross-validation, and store the scores."""
-        select = self._race if self._races(validation.rows, backend) else self._search
+        select = self._race if self._races(backend) else self._search
         selection = select(validation, backend, variants, task)
         self.cv_results_ = selection.results
         self.best_index_ = selection.index
@@ -131,6 +171,7 @@ class SelectsSettings(KernelMachine):
         default = list(get_args(ScalingKind)) if self._is_automatic else ["range"]
         scalings = self._requested_scalings() or default
         pairs = list(product(zip(kernels, self._unbound_kernels(), strict=True), scalings))
+        self.search_summary_ = self._summary_of_grid(validation.rows, kernels, len(scalings))
         n_machines = sum(len(variant.problems) for variant in variants)
         with task.part("selection", 0, len(pairs) * n_machines) as part:
             return search_grid(
@@ -144,12 +185,29 @@ class SelectsSettings(KernelMachine):
                 part,
             )
 
+    def _summary_of_grid(
+        self, rows: TrainingRows, kernels: Sequence[str | Kernel], n_scales: int
+    ) -> SearchSummary:
+        if not self._is_automatic:
+            return SearchSummary.of_grid(kernels, n_scales)
+        names = "stumps and categories" if rows.is_category.any() else "stumps"
+        return SearchSummary(
+            f"{names} {scales(n_scales)}",
+            listed([*FAMILIES.values()][:-1]),
+            self._obstacle_to_race(rows),
+        )
+
     def _race(
         self, validation: CrossValidation, backend: Backend, variants: list[Variant], task: Task
     ) -> Selection:
         """Run a race, then search the grids of C near the finalists' best, on all rows."""
         rows, grid = validation.rows, self._penalty_grid(MULTIPLES)
-        candidates = race_candidates(rows.X, rows.weight, self._requested_scalings())
+        candidates = race_candidates(rows, self._requested_scalings())
+        n_scales = len({each.scaling for each in candidates})
+        self.search_summary_ = SearchSummary(
+            f"{len(candidates)} settings: {listed([*FAMILIES.values()])} {scales(n_scales)}, the "
+            f"best {min(N_LAST, len(candidates))} of them on all rows"
+        )
         n_machines = sum(len(variant.problems) for variant in variants)
         n_parts = 1 + min(N_LAST, len(candidates)) * n_machines
         with task.part("selection", 0, n_parts) as part:

@@ -85,10 +85,13 @@ class Restart(Value):
 class TableMachines(Machines):
     """Machines as tables of levels, with the error that sampled hypotheses leave."""
 
-    supports_missing = True
     tables: FittedTables
     sampling_error: float
     restart: Restart | None
+
+    @property
+    def supports_missing(self) -> bool:
+        return True
 
     def values(self, X: Rows, budget: Budget) -> FloatArray:
         return self.tables.values(dense_rows(X, budget))
@@ -309,7 +312,6 @@ class TablesBackend(Backend):
     """
 
     name = "additive"
-    supports_missing = True
     penalty_multiples = tuple(4.0**power for power in range(-2, 9))
     default_max_iter = 500  # Newton steps, or passes of coordinate descent
     rows_worth_tables: int = 3_000
@@ -317,6 +319,9 @@ class TablesBackend(Backend):
 
     def supports(self, loss: type[Loss]) -> bool:
         return issubclass(loss, (Kinked, Smooth))
+
+    def supports_missing(self, kernels: Sequence[Kernel]) -> bool:  # noqa: ARG002
+        return True
 
     def cost(self, workload: Workload) -> float:
         n, n_features = workload.rows.X.shape
