@@ -31,7 +31,7 @@ def test_auto_compares_kernels_on_numbers(run, tmp_path):
     assert result.exit_code == 0, result.output
     output = json.loads(result.stdout)
     assert len(output["leaderboard"]) > 1
-    assert "eliminated on samples of the rows" in output["search"]
+    assert "trees, polytopes, perceptrons and stumps" in output["search"]
     assert output["classes"] == [-1, 1]
     best, model = output["leaderboard"][0], load(out)
     assert best["score"]["low"] < best["score"]["value"] < best["score"]["high"]
