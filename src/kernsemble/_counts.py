@@ -1,6 +1,6 @@
-"""Counts in sentences: "1 cell is", "2 cells are"."""
+"""Counts and times in sentences: "1 cell is", "2 cells are", "3 min"."""
 
-__all__ = ["counted", "is_or_are"]
+__all__ = ["counted", "duration", "is_or_are"]
 
 
 def counted(n: int, noun: str) -> str:
@@ -18,3 +18,18 @@ def counted(n: int, noun: str) -> str:
 def is_or_are(n: int) -> str:
     """Return the verb of a count."""
     return "is" if n == 1 else "are"
+
+
+def duration(seconds: float) -> str:
+    """Return a time with its unit.
+
+    Examples
+    --------
+    >>> from kernsemble._counts import duration
+    >>> duration(5.02), duration(250.0), duration(7300.0)
+    ('5.0 s', '4 min', '2 h 2 min')
+    """
+    if seconds < 99.5:
+        return f"{seconds:.1f} s" if seconds < 10.0 else f"{seconds:.0f} s"
+    minutes = round(seconds / 60.0)
+    return f"{minutes} min" if minutes < 100 else f"{minutes // 60} h {minutes % 60} min"

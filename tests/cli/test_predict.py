@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import LogisticRegression
 
 from kernsemble import load, save
+from kernsemble.cli.predict import TablePredictor
 from kernsemble.kernels import Stump
 from kernsemble.svm import InfiniteEnsembleClassifier
 
@@ -54,7 +55,7 @@ def test_columns_are_found_by_name(run, folder, tmp_path):
         assert result.exit_code == 0, result.output
         results.append(result.stdout)
     assert results[0] == results[1]
-    assert "1 columns are not used by the model: 'more'" in result.stderr
+    assert "1 column is not used by the model: 'more'" in result.stderr
 
 
 def test_missing_columns_and_text_in_numeric_columns_are_errors(refused, folder, tmp_path):
@@ -107,6 +108,26 @@ def test_the_exact_solver_does_not_support_missing_values(refused, folder, tmp_p
     line = refused("predict", folder / "exact.skops", table, "-o", tmp_path / "s.csv")
     assert "column 'a' has a missing value in row 2" in line
     assert "--solver additive" in line
+
+
+def test_an_interrupt_counts_the_rows_on_standard_output(run, folder, tmp_path, monkeypatch):
+    """A file has no rows after an interrupt; standard output cannot be taken back."""
+    predicted = TablePredictor._predict
+
+    def interrupted(self, rows):
+        if self.n_rows >= 14:
+            raise KeyboardInterrupt
+        return predicted(self, rows)
+
+    monkeypatch.setattr(TablePredictor, "_predict", interrupted)
+    words = "predict", folder / "classes.skops", folder / "new.csv", "--chunk-rows", 7, "-o"
+    result = run(*words, "-")
+    assert result.exit_code == 130
+    assert len(result.stdout.splitlines()) == 15
+    assert "interrupted: 14 rows of predictions were written to standard output" in result.stderr
+    result = run(*words, tmp_path / "s.csv")
+    assert (result.exit_code, list(tmp_path.iterdir())) == (130, [])
+    assert result.stderr.endswith("interrupted: nothing was written\n")
 
 
 def test_models_saved_in_python_can_be_used(run, folder, tmp_path):

@@ -1,5 +1,6 @@
 """Progress without a terminal is a line every few seconds, by a clock that tests set."""
 
+import subprocess
 import sys
 from itertools import count
 from threading import Event
@@ -89,3 +90,18 @@ def test_lines_go_to_standard_error(capsys):
 def test_estimators_without_callbacks_are_followed():
     with follow(object(), None), working("reading", None):
         pass
+
+
+def test_lines_import_nothing_in_their_thread():
+    """An import in a second thread would meet a half-imported module of the first one."""
+    code = (
+        "import sys\n"
+        "from kernsemble.cli.progress_lines import ProgressLines\n"
+        "lines = ProgressLines(clock=iter(range(0, 100, 10)).__next__, write=str)\n"
+        "lines.add_task('loading')\n"
+        "before = set(sys.modules)\n"
+        "lines.write_if_due()\n"
+        "sys.exit(' '.join(set(sys.modules) - before) or None)"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr

@@ -12,10 +12,10 @@ import time
 import pytest
 from small_paper import computed
 
+from kernsemble._counts import duration
 from kernsemble.cli.countdown import Countdown
 from kernsemble.cli.reproduce import N_NOTES, _is_noted
 from kernsemble.experiments import Cell, Record, folders
-from kernsemble.experiments.rendering import duration
 
 COMPILED = {name: value for name, value in os.environ.items() if name != "NUMBA_DISABLE_JIT"}
 

@@ -22,11 +22,11 @@ from kernsemble.cli.console import (
 from kernsemble.cli.demo import demo
 from kernsemble.cli.explain import explain
 from kernsemble.cli.fit import fit
+from kernsemble.cli.invocation import Invocation
 from kernsemble.cli.predict import predict
 from kernsemble.cli.rare import rare
 from kernsemble.cli.reproduce import reproduce
 from kernsemble.cli.select import select
-from kernsemble.cli.stopwatch import Stopwatch
 from kernsemble.cli.wording import in_options
 
 __all__ = ["app"]
@@ -51,7 +51,7 @@ class Commands(TyperGroup):
         words = list(sys.argv[1:] if args is None else args)
         is_debugged = "--debug" in words
         words = [each for each in words if each != "--debug"] or ["--help"]
-        extra.setdefault("obj", Stopwatch())
+        extra["obj"] = Invocation.from_words(words, extra.get("obj"))
         try:
             with warnings_as_notes(in_options):
                 code = super().main(

@@ -4,9 +4,8 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 
-from kernsemble._counts import counted
+from kernsemble._counts import counted, duration
 from kernsemble.experiments.records import Cell, Record
-from kernsemble.experiments.rendering import duration
 
 __all__ = ["Countdown"]
 

@@ -139,7 +139,7 @@ def fit(  # noqa: PLR0913, PLR0917 (options, given by name)
         search = KernelSearch(_checked_kernels(kernel), scaling, solver, loss, folds, scoring, seed)
         search = search._replace(memory=memory, tol=tol, max_iter=max_iter)
         _check_outputs(out, report, force, (train, test))
-    watch = context.obj
+    watch = context.obj.watch
     watch.lap("loading")
 
     given = None if task == AUTO else task

@@ -2,7 +2,6 @@
 
 import gzip
 import sys
-import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,9 +10,16 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from kernsemble._counts import counted, is_or_are
 from kernsemble._files import atomic_write
 from kernsemble.cli.column_types import import_polars
-from kernsemble.cli.console import CommandError, join_names, note, write_json
+from kernsemble.cli.console import (
+    CommandError,
+    InterruptedCommandError,
+    join_names,
+    note,
+    write_json,
+)
 from kernsemble.cli.options import (
     Decimal,
     Encoding,
@@ -39,6 +45,7 @@ if TYPE_CHECKING:
 
 
 def predict(  # noqa: PLR0913, PLR0917 (options, given by name)
+    context: typer.Context,
     model: ModelFile,
     table: Table,
     out: Annotated[
@@ -79,21 +86,26 @@ def predict(  # noqa: PLR0913, PLR0917 (options, given by name)
 
     from kernsemble.cli.model_files import load_model, table_schema
 
-    start = time.perf_counter()
     fitted = load_model(model)
     schema = table_schema(fitted, model)
     source = schema.open(table, reading(missing, encoding, decimal, header))
     unused = _check_columns(source, schema, keep or [], model)
     predictor = TablePredictor(fitted, schema, source, keep or [], decision, chunk_rows)
-    with bars_or_lines(progress) as shown, _opened(out) as file:
+    with (
+        bars_or_lines(progress) as shown,
+        _opened(out) as file,
+        _counted_interrupts(out, predictor),
+    ):
         bar = ShownTask(shown, "predicting", source.n_rows() if shown is not None else None)
         for chunk in predictor.chunks():
-            is_first = predictor.n_rows == chunk.height
-            file.write(chunk.write_csv(include_header=is_first).encode())
+            file.write(chunk.write_csv(include_header=predictor.n_written == 0).encode())
+            predictor.n_written += chunk.height
             bar.advance(chunk.height)
         if predictor.n_rows == 0:
             file.write(predictor.empty().write_csv().encode())
-    _show(predictor, out, unused, json, time.perf_counter() - start)
+    watch = context.obj.watch
+    watch.lap("predicting")
+    _show(predictor, out, unused, json, watch.seconds)
 
 
 def _check_out(path: Path, force: bool, inputs: tuple[Path, ...]) -> None:
@@ -133,7 +145,7 @@ class TablePredictor:
     ) -> None:
         self._model, self._schema, self._source, self._keep = model, schema, source, keep
         self._decision, self._chunk_rows = decision, chunk_rows
-        self.n_rows = 0
+        self.n_rows = self.n_written = 0
         self.unseen: Counter[str] = Counter()  # entries of each column
 
     def chunks(self) -> Iterator["pl.DataFrame"]:
@@ -223,6 +235,20 @@ def _opened(out: str) -> Iterator[IO[bytes]]:
             yield file  # type: ignore[misc]
 
 
+@contextmanager
+def _counted_interrupts(out: str, predictor: TablePredictor) -> Iterator[None]:
+    """State the number of rows that an interrupt left on standard output."""
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        if out != "-" or predictor.n_written == 0:
+            raise
+        raise InterruptedCommandError(
+            f"interrupted: {counted(predictor.n_written, 'row')} of predictions were written to "
+            "standard output, the rest is missing: run the command again"
+        ) from error
+
+
 def _show(
     predictor: TablePredictor, out: str, unused: list[str], json: bool, seconds: float
 ) -> None:
@@ -239,8 +265,11 @@ def _show(
         )
         return
     if unused:
-        note(f"{len(unused)} columns are not used by the model: {join_names(unused)}")
+        n = len(unused)
+        columns = f"{counted(n, 'column')} {is_or_are(n)}"
+        note(f"{columns} not used by the model: {join_names(unused)}")
     for name, n in predictor.unseen.items():
-        note(f"column {name!r}: {n:,} entries have categories that are not in the training data")
+        entries = "1 entry has a category" if n == 1 else f"{n:,} entries have categories"
+        note(f"column {name!r}: {entries} not in the training data")
     if out != "-":
-        note(f"wrote {predictor.n_rows:,} rows to {out} in {seconds:.1f} seconds")
+        note(f"wrote {counted(predictor.n_rows, 'row')} to {out} in {seconds:.1f} seconds")

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from threading import Event, Lock, Thread
 from typing import Self
 
+from kernsemble._counts import duration
+
 __all__ = ["ProgressLines"]
 
 EVERY = 5.0  # seconds between lines, and before the first
@@ -102,8 +104,6 @@ class ProgressLines:
 
 
 def _text(part: _Part, elapsed: float) -> str:
-    from kernsemble.experiments.rendering import duration
-
     if not part.total:
         return f"{part.name}: {duration(elapsed)} so far"
     share = min(part.done / part.total, 1.0)

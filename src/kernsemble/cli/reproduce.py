@@ -272,8 +272,8 @@ def _show(
     written: list[Path],
     seconds: float,
 ) -> None:
+    from kernsemble._counts import duration
     from kernsemble.cli.reproduction_output import show_failures, show_paper
-    from kernsemble.experiments.rendering import duration
     from kernsemble.experiments.verdicts import Tally
 
     for each in requests:

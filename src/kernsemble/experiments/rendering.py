@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from kernsemble._counts import counted, is_or_are
+from kernsemble._counts import counted, duration, is_or_are
 from kernsemble.experiments.claims import ClaimResult
 from kernsemble.experiments.paper import Paper
 from kernsemble.experiments.paper_tables import KnownDifference, PaperTable, TableEntry
@@ -80,14 +80,6 @@ def table_summary(table: PaperTable, rows: list[TableRow]) -> str:
         if counts:
             summary = f"{', '.join(f'{counts[v]} {v.value}' for v in Verdict)}; {summary}"
     return summary if not failures else f"{summary} {counted(failures, 'cell')} failed."
-
-
-def duration(seconds: float) -> str:
-    """Return a time with its unit."""
-    if seconds < 99.5:
-        return f"{seconds:.1f} s" if seconds < 10.0 else f"{seconds:.0f} s"
-    minutes = round(seconds / 60.0)
-    return f"{minutes} min" if minutes < 100 else f"{minutes // 60} h {minutes % 60} min"
 
 
 def entry_verdict(table: PaperTable, entry: TableEntry) -> Verdict | None:

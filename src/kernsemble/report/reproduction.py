@@ -8,7 +8,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import NamedTuple, Self
 
-from kernsemble._counts import counted
+from kernsemble._counts import counted, duration
 from kernsemble.experiments.claims import Claim, ClaimResult
 from kernsemble.experiments.paper import Paper
 from kernsemble.experiments.paper_tables import (
@@ -25,7 +25,6 @@ from kernsemble.experiments.rendering import (
     as_markdown,
     difference_subject,
     difference_test,
-    duration,
     entry_verdict,
     outcome_text,
     table_rows,
