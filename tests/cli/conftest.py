@@ -11,6 +11,7 @@ from small_paper import place, small
 from typer.testing import CliRunner
 
 from kernsemble.cli.app import app
+from kernsemble.cli.progress_lines import ProgressLines
 
 __all__ = ["place", "small"]
 
@@ -33,6 +34,12 @@ def mixed_table(n: int, seed: int) -> Any:
             "label": np.where(level > 1.0, "high", "low"),
         }
     )
+
+
+@pytest.fixture(autouse=True)
+def without_progress_lines(monkeypatch) -> None:
+    """Write no progress lines, which depend on the time that commands take."""
+    monkeypatch.setattr(ProgressLines, "_keep_writing", lambda _: None)
 
 
 @pytest.fixture

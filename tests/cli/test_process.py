@@ -31,7 +31,7 @@ def test_fit_and_predict_leave_only_their_outputs(folder, tmp_path):
     assert fitted.returncode == 0, fitted.stderr
     assert fitted.stderr == ""
     assert json.loads(fitted.stdout)["rows"] == 150
-    predicted = typed("predict", out, folder / "new.csv", "-o", scores)
+    predicted = typed("predict", out, folder / "new.csv", "-o", scores, "--no-progress")
     assert predicted.returncode == 0, predicted.stderr
     assert predicted.stdout == ""
     assert pl.read_csv(scores).height == 60
@@ -41,7 +41,7 @@ def test_fit_and_predict_leave_only_their_outputs(folder, tmp_path):
 def test_version_and_errors():
     output = typed("--version")
     assert (output.returncode, output.stdout) == (0, f"kernsemble {kernsemble.__version__}\n")
-    wrong = typed("fit", "none.csv", "--target", "y", "--out", "m.skops")
+    wrong = typed("fit", "none.csv", "--target", "y", "--no-progress")
     assert (wrong.returncode, wrong.stdout) == (1, "")
     assert wrong.stderr.startswith("kernsemble: error: none.csv: no such file")
     assert wrong.stderr.count("\n") == 1
@@ -83,6 +83,7 @@ def test_a_closed_pipe_is_silent(folder):
         str(folder / "new.csv"),
         "-o",
         "-",
+        "--no-progress",
     ]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         process.stdout.close()

@@ -60,6 +60,11 @@ def test_work_without_a_total_states_the_time_so_far(lines):
     ]
 
 
+@pytest.fixture
+def without_progress_lines():
+    """Do not switch the lines off in this module."""
+
+
 def test_a_thread_writes_while_the_work_goes_on():
     has_written = Event()
     with ProgressLines(count().__next__, lambda _: has_written.set(), every=0.01) as lines:

@@ -118,7 +118,8 @@ def fit(  # noqa: PLR0913, PLR0917 (options, given by name)
     """
     limit_threads(jobs)
     how = reading(missing, encoding, decimal, header, day_first)
-    target = target or _ask_for_target(TableFile(train, how))
+    train_file = TableFile(train, how)
+    target = target or _ask_for_target(train_file)
     out = out or _default_output(train)
     _check_test_options(test, holdout)
     with working("loading", progress):
@@ -144,7 +145,6 @@ def fit(  # noqa: PLR0913, PLR0917 (options, given by name)
 
     given = None if task == AUTO else task
     with working("reading", progress):
-        train_file = TableFile(train, how)
         data = read_training_data(train_file, target, drop or (), given, max_rows, seed, keep or ())  # type: ignore[arg-type]
         target = data.target
         test_file = None if test is None else TableFile(test, how, data.headless)
