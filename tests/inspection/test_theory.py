@@ -226,7 +226,7 @@ def test_importances_are_shares_of_the_squared_norm():
     X, y = make_twonorm(100, n_features=4, random_state=0)
     model = InfiniteEnsembleClassifier(scaling=None).fit(X, y)
     found = EnsembleView.from_estimator(model).importances()
-    assert found.method == "share of ‖w‖²"
+    assert found.method == "share of the squared weights of all hypotheses, exact"
     sizes = []
     for d in range(4):
         edges = np.unique(model.support_vectors_[:, d])
@@ -239,7 +239,7 @@ def test_importances_of_boosted_stumps_are_shares_of_the_weights():
     X, y = rows()
     model = AdaBoostClassifier(n_estimators=15).fit(X, y)
     found = EnsembleView.from_estimator(model).importances()
-    assert found.method == "share of Σ|w|"
+    assert found.method == "share of the absolute weights of all hypotheses, exact"
     totals = np.zeros(3)
     signed = {}
     for stump, weight in zip(model.estimators_, model.estimator_weights_, strict=True):

@@ -45,6 +45,14 @@ class Elements(HTMLParser):
         return sum(found == tag for found, _ in self.found)
 
 
+def test_jargon_is_not_on_the_page():
+    for name in ("stumps", "numbers", "classes"):
+        page = Report.from_estimator(*every_model()[name]).to_html()
+        text = " ".join(Elements(page).text)
+        for word in ("‖w‖", "density", "adds", "0 vs 1", "Machine"):
+            assert word not in text
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_the_page_loads_nothing_and_is_small(name, tmp_path):
     model, X, y = every_model()[name]
@@ -93,11 +101,28 @@ def test_a_page_of_a_thousand_features_is_small(tmp_path):
     assert "800 more columns are not listed" in page
 
 
-def test_scores_of_training_rows_have_a_warning():
+def test_scores_are_labelled_and_those_of_training_rows_have_a_warning():
     X, X_test, y, y_test = cancer()
-    assert "These scores are optimistic" in Report.from_estimator(stumps(), X, y).to_html()
+    page = Report.from_estimator(stumps(), X, y).to_html()
+    assert "are those of out-of-fold rows. Each row is predicted by a machine that was" in page
+    assert "slightly optimistic" in page
+    assert "only training scores" not in page
     tested = Report.from_estimator(stumps(), X, y, X_test=X_test, y_test=y_test).to_html()
-    assert "These scores are optimistic" not in tested
+    assert "are those of test rows" in tested
+    alone = np.r_[y[:59], ["strange"]]
+    model = InfiniteEnsembleClassifier().fit(X[:60], alone)
+    page = Report.from_estimator(model, X[:60], alone).to_html()
+    assert "There are only training scores, which are optimistic" in page
+    assert "the class strange has only one row" in page
+
+
+def test_the_navigation_has_the_names_of_the_sections():
+    X, _, y, _ = cancer()
+    page = Report.from_estimator(stumps(), X, y, leaderboard=[{"method": "tree"}]).to_html()
+    links = re.findall(r'<a href="#([\w-]+)">([^<]+)</a>', page)
+    headings = re.findall(r'<section id="([\w-]+)">\s*<h2>([^<]+)</h2>', page)
+    assert links == headings
+    assert {"Summary", "Performance", "Data", "Model selection"} <= {name for _, name in links}
 
 
 def test_an_old_file_stays_when_writing_fails(tmp_path, monkeypatch):

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from report.models import NAMES, cancer, every_model, stumps
 from scipy import sparse
 from scipy.stats import binomtest, t
@@ -19,13 +19,13 @@ from sklearn.metrics import (
 )
 
 from kernsemble.datasets import make_mixed_table
-from kernsemble.inspection import EnsembleView, Shape, StumpDensity
+from kernsemble.inspection import EnsembleView, Shape, StumpDensity, by_class
+from kernsemble.inspection.class_machines import n_background
 from kernsemble.inspection.predictions import Predictions
 from kernsemble.inspection.scores import scores
 from kernsemble.report import Summary
 from kernsemble.report.data_summary import column_summary
 from kernsemble.report.feature_plots import MAX_KNOTS, density_steps, histogram, shape_points
-from kernsemble.report.machine_summary import n_background
 from kernsemble.report.roc_and_calibration import calibration, roc
 from kernsemble.report.row_samples import RowSample
 from kernsemble.svm import InfiniteEnsembleClassifier
@@ -59,7 +59,8 @@ def test_scores_are_those_of_scikit_learn_on_the_test_rows(summary):
 
 def test_scores_of_numbers_are_those_of_scikit_learn():
     model, X, y = every_model()["numbers"]
-    found = {score.name: score.value for score in Summary.from_estimator(model, X, y).scores}
+    summary = Summary.from_estimator(model, X, y, X_test=X, y_test=y)
+    found = {score.name: score.value for score in summary.scores}
     assert found["R²"] == pytest.approx(r2_score(y, model.predict(X)))
     assert found["mean absolute error"] == pytest.approx(mean_absolute_error(y, model.predict(X)))
 
@@ -125,7 +126,7 @@ def test_calibration_is_that_of_scikit_learn():
 def test_contributions_add_up_to_decision_values(name):
     model, X, y = every_model()[name]
     summary = Summary.from_estimator(model, X, y, rows=[3, 0])
-    view = EnsembleView.from_estimator(model, X, 0)
+    view = EnsembleView.from_estimator(by_class(model), X, 0)
     rows = X.iloc[[3, 0]] if hasattr(X, "iloc") else X[[3, 0]]
     expected = view.explain(rows).values
     for row, value in zip(summary.machines[0].rows, expected, strict=True):
@@ -134,13 +135,13 @@ def test_contributions_add_up_to_decision_values(name):
         assert row.intercept + shown + row.others == pytest.approx(value, abs=1e-6)
     assert [row.row_index for row in summary.machines[0].rows] == [3, 0]
     assert sum(summary.importances.values()) == pytest.approx(1.0)
-    assert summary.predictions.where == "training rows"
+    assert summary.predictions.where == "out-of-fold rows"
 
 
 @pytest.mark.parametrize("name", ["stumps", "classes", "numbers", "mixed", "boosted"])
 def test_plotted_points_lie_on_the_shape_function(name):
     model, X, y = every_model()[name]
-    view = EnsembleView.from_estimator(model, X, 0)
+    view = EnsembleView.from_estimator(by_class(model), X, 0)
     for plot in Summary.from_estimator(model, X, y).machines[0].features:
         values = view.background[:, view.feature_names.index(plot.name)]
         values, shape = values[np.isfinite(values)], view.shapes[plot.name]
@@ -195,7 +196,7 @@ def test_column_summaries_agree_with_pandas():
 
 
 def test_a_column_without_values_has_a_summary():
-    assert column_summary("x", np.full(3, np.nan)) == ("x", "number", 3, 0, "")
+    assert column_summary("x", np.full(3, np.nan)) == ("x", "number", 3, 0, "", (), None)
 
 
 def test_pandas_and_polars_tables_have_the_same_summary():
@@ -212,16 +213,14 @@ def test_sparse_rows_have_a_summary():
     model = InfiniteEnsembleClassifier().fit(sparse.csr_array(X), y)
     summary = Summary.from_estimator(model, sparse.csr_array(X), y)
     assert summary.data.n_columns == 12
-    assert summary.scores[0].value == 1.0
+    assert summary.training[0].value == 1.0
 
 
 def test_a_sample_of_many_rows_is_scored():
     X, _, y, _ = cancer()
     summary = Summary.from_estimator(stumps(), X, y, max_scored_rows=50)
     assert (len(summary.predictions.y), summary.n_available) == (50, len(y))
-    absent = np.setdiff1d(np.arange(len(y)), RowSample.draw(X, y, 50).indices)[0]
-    with pytest.raises(ValueError, match=f"row {absent} is not in the random sample of 50"):
-        Summary.from_estimator(stumps(), X, y, rows=[absent], max_scored_rows=50)
+    assert_array_equal(summary.predictions.y, y[summary.held_out.indices])
 
 
 def test_drawn_rows_keep_their_targets():
@@ -234,7 +233,7 @@ def test_drawn_rows_keep_their_targets():
 
 
 def test_interactions_of_many_columns_use_fewer_background_rows():
-    assert n_background(3, 1) == 40
+    assert n_background(3, 1) == 50
     assert n_background(10_000, 12) == 4
 
 
@@ -281,4 +280,4 @@ def test_versions_and_code_reproduce_the_model(summary):
     settings = summary.settings
     assert settings.versions["numpy"] == np.__version__
     assert settings.learned["C_"] == f"{stumps().C_:.6g}"
-    assert "InfiniteEnsembleClassifierCV(Cs=(0.01, 0.1, 1.0), cv=3)" in settings.code
+    assert "Cs=(0.01, 0.1, 1.0), cv=3)" in settings.code

@@ -5,6 +5,7 @@ Results are arrays that `to_frame` converts into DataFrames; Display objects plo
 
 from kernsemble.inspection.averaged_stumps import AveragedStumps
 from kernsemble.inspection.boundary_display import DecisionBoundaryDisplay
+from kernsemble.inspection.class_machines import by_class, feature_importances
 from kernsemble.inspection.contribution_display import ContributionDisplay
 from kernsemble.inspection.ensemble_comparison import EnsembleComparison, compare_ensembles
 from kernsemble.inspection.ensemble_display import EnsembleDisplay
@@ -40,5 +41,7 @@ __all__ = [
     "StumpDensity",
     "TrainingCurves",
     "TrainingCurvesDisplay",
+    "by_class",
     "compare_ensembles",
+    "feature_importances",
 ]

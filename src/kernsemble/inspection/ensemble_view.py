@@ -269,18 +269,22 @@ class EnsembleView:
 
     # -- features and rows
 
-    def importances(self, n_background: int = 50, **settings: Any) -> Importances:
+    def importances(
+        self, n_background: int = 50, n_rows: int = ROWS_FOR_IMPORTANCE, **settings: Any
+    ) -> Importances:
         r"""Return the feature importances.
 
         The importance of a feature is its share of :math:`\|w\|^2 = 2 \sum_d \int S_d^2` for an
         additive machine, of :math:`\sum_t |w_t|` for boosted stumps, and of the mean absolute
-        contributions to at most 100 background rows for other models. All are zero if the machine
-        is constant.
+        contributions to some background rows for other models. All are zero if the machine is
+        constant. `feature_importances` returns those of all classes of a model.
 
         Parameters
         ----------
         n_background : int, default=50
             Number of background rows for machines with interactions.
+        n_rows : int, default=100
+            Maximum number of rows to average over, for machines with interactions.
         **settings
             Other settings of `explain`, for machines with interactions.
 
@@ -290,14 +294,14 @@ class EnsembleView:
         """
         if self.is_additive:
             sizes = self.decomposition.sizes(len(self.feature_names))
-            method = self.model.importance_method
-        else:
-            rows = _random_rows(self._known_background(), ROWS_FOR_IMPORTANCE, 0)
-            found = self._explained(rows, np.zeros(len(rows)), n_background, **settings)
-            sizes = np.abs(found.contributions).mean(axis=0)
-            method = f"share of the mean absolute contributions ({found.method})"
-        shares = sizes / (float(sizes.sum()) or 1.0)
-        return Importances(dict(zip(self.feature_names, shares.tolist(), strict=True)), method)
+            return Importances.from_sizes(self.feature_names, sizes, self.model.importance_method)
+        known = self._known_background()
+        rows = _random_rows(known, n_rows, 0)
+        found = self._explained(rows, np.zeros(len(rows)), n_background, **settings)
+        method = f"share of the mean absolute contributions to {len(rows)} rows ({found.method})"
+        return Importances.from_contributions(
+            self.feature_names, found.contributions, found.standard_error, len(known), method
+        )
 
     def explain(
         self,

@@ -185,7 +185,7 @@ class SupportVectorModel(FittedModel):
 
     @property
     def importance_method(self) -> str:
-        return "share of ‖w‖²"
+        return "share of the squared weights of all hypotheses, exact"
 
     @property
     def training_rows(self) -> tuple[Rows | None, str]:
@@ -228,7 +228,7 @@ class VotingModel(FittedModel):
 
     @property
     def importance_method(self) -> str:
-        return "share of Σ|w|"
+        return "share of the absolute weights of all hypotheses, exact"
 
     @property
     def training_rows(self) -> tuple[Rows | None, str]:
@@ -236,7 +236,9 @@ class VotingModel(FittedModel):
 
 
 def as_fitted_model(model: Any) -> FittedModel:
-    """Return the adapter of a fitted model of the library."""
+    """Return the adapter of a fitted model of the library; an adapter is returned as it is."""
+    if isinstance(model, FittedModel):
+        return model
     if isinstance(model, VotingEnsemble):
         check_is_fitted(model, "voters_")
         return VotingModel(model)

@@ -4,16 +4,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from kernsemble.report.feature_figure import feature_figure
 from kernsemble.report.machine_summary import ExplainedRow, MachineSummary
 from kernsemble.report.plotly_figures import (
     area_figure,
     calibration_figure,
-    feature_figure,
     importance_figure,
     prediction_figure,
     residual_figure,
     row_figure,
     selection_figure,
+    value_name,
 )
 from kernsemble.report.summary import Summary
 
@@ -72,7 +73,11 @@ def _charts(summary: Summary) -> Iterator[Chart]:
         yield Chart(
             "precision",
             f"Precision-recall curve on the {where}, with the average precision in brackets.",
-            [area_figure(summary.curves.precision_recall, "recall", "precision")],
+            [
+                area_figure(
+                    summary.curves.precision_recall, "recall (true positive rate)", "precision"
+                )
+            ],
         )
         if summary.curves.calibration:
             yield Chart(
@@ -93,46 +98,57 @@ def _charts(summary: Summary) -> Iterator[Chart]:
             f"Distribution of the residuals (observed minus predicted) on the {where}.",
             [residual_figure(summary.predictions)],
         )
-    yield Chart(
-        "importances",
-        f"The most important features, by {summary.machines[0].importance_method}"
-        + (", averaged over the machines." if len(summary.machines) > 1 else "."),
-        [importance_figure(summary.importances)],
-    )
-    yield from _machine_charts(summary.machines)
+    yield _importance_chart(summary)
+    yield from _machine_charts(summary)
 
 
-def _machine_charts(machines: list[MachineSummary]) -> Iterator[Chart]:
-    by_machine = {"Machine": [each.label for each in machines]} if len(machines) > 1 else {}
+def _importance_chart(summary: Summary) -> Chart:
+    machines = summary.machines
+    method = machines[0].importance_method
+    is_exact = not any(any(each.importance_errors.values()) for each in machines)
+    error = "" if is_exact else " Bars are ± one standard error of the sampled importances."
+    if len(machines) == 1:
+        only = machines[0]
+        figures = [importance_figure(only.importances, only.importance_errors)]
+        return Chart("importances", f"Feature importance: {method}.{error}", figures)
+    figures = [importance_figure(summary.importances, {})]
+    figures += [importance_figure(each.importances, each.importance_errors) for each in machines]
+    labels = ["all classes (mean)", *(each.label for each in machines)]
+    return Chart("importances", f"Feature importance: {method}.{error}", figures, {"Class": labels})
+
+
+def _machine_charts(summary: Summary) -> Iterator[Chart]:
+    machines, unit = summary.machines, summary.unit
+    by_machine = {"Class": [each.label for each in machines]} if len(machines) > 1 else {}
     plots = [{each.name: each for each in machine.features} for machine in machines]
     names = [name for name in plots[0] if all(name in each for each in plots)]
     yield Chart(
         "shapes",
-        _feature_caption(machines[0]),
-        [feature_figure(each[name]) for each in plots for name in names],
+        _feature_caption(machines[0], unit, summary.bands is not None),
+        [feature_figure(each[name], unit) for each in plots for name in names],
         {**by_machine, "Feature": names},
     )
     yield Chart(
         "contributions",
-        f"Contribution of each feature to the {_value_name(machines[0])} of a row, the largest "
-        "first.",
-        [row_figure(row, machine.label) for machine in machines for row in machine.rows],
+        f"Contribution of each feature to the {value_name(machines[0], unit)} of a row, the "
+        "largest first.",
+        [row_figure(row, machine.label, unit) for machine in machines for row in machine.rows],
         {**by_machine, "Row": [_row_name(row) for row in machines[0].rows]},
     )
 
 
-def _feature_caption(machine: MachineSummary) -> str:
+def _feature_caption(machine: MachineSummary, unit: str, has_bands: bool) -> str:
     if machine.is_additive:
+        band = ", with a band of ± 2 standard errors" if has_bands else ""
         return (
-            "Shape function of a feature (its contribution by value), density of the stumps by "
-            "threshold, and histogram of the data."
+            f"Shape function of a feature: its contribution ({unit}) by value{band}; weight of "
+            "the stumps by threshold; and histogram of the data."
         )
-    return "Contributions of a feature to rows (dots) by its value, and histogram of the data."
-
-
-def _value_name(machine: MachineSummary) -> str:
-    return "prediction" if machine.label == "prediction" else "decision value"
+    return (
+        f"Contributions ({unit}) of a feature to rows (dots) by its value, and histogram of the "
+        "data."
+    )
 
 
 def _row_name(row: ExplainedRow) -> str:
-    return f"row {row.row_index}: true {row.true}, predicted {row.predicted}"
+    return f"row {row.row_index + 1}: true {row.true}, predicted {row.predicted}"

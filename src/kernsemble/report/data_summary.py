@@ -8,19 +8,23 @@ from sklearn.base import is_classifier
 
 from kernsemble._typing import FloatArray
 from kernsemble.inspection.fitted_models import column_categories
+from kernsemble.report.association import Association, association
 from kernsemble.report.row_samples import RowSample
 
 SHOWN_CATEGORIES = 3  # number of frequent categories that are listed
+N_BARS = 12  # number of bars of the histogram of a column
 
 
 class ColumnSummary(NamedTuple):
-    """Summary of a column: kind, missing values, distinct values and range."""
+    """Summary of a column: kind, missing values, distinct values, range, histogram, association."""
 
     name: str
     kind: str  # "number" or "category"
     n_missing: int
     n_distinct: int
     values: str  # minimum, median and maximum; or the most frequent categories
+    histogram: tuple[int, ...] = ()  # counts in bins of equal width, or of frequent categories
+    association: Association | None = None  # with the target
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,8 +64,11 @@ def data_summary(
     model: Any, y: Any, sample: RowSample, rows: FloatArray, names: list[str]
 ) -> DataSummary:
     """Return the summary of training rows, from a sample of them as the model encodes it."""
+    is_classes = is_classifier(model)
     columns = [
-        column_summary(name, values, known)
+        column_summary(name, values, known)._replace(
+            association=association(values, known is not None, sample.y, is_classes)
+        )
         for name, values, known in zip(names, rows.T, column_categories(model), strict=True)
     ]
     return DataSummary(sample.n_rows, len(names), len(rows), columns, _targets(model, y))
@@ -77,12 +84,21 @@ def column_summary(
         n_missing = len(values) - len(present)
         ends = np.quantile(present, [0.0, 0.5, 1.0]) if len(present) else present
         text = " · ".join(f"{each:.4g}" for each in ends)
-        return ColumnSummary(name, "number", n_missing, len(distinct), text)
+        return ColumnSummary(name, "number", n_missing, len(distinct), text, _bars(present))
     named = {category_name(known, code): int(n) for code, n in zip(distinct, counts, strict=True)}
     n_missing = named.pop("missing", 0) if None in known else 0
     frequent = sorted(named, key=lambda each: -named[each])
     text = ", ".join(frequent[:SHOWN_CATEGORIES]) + (", …" if len(frequent) > 3 else "")
-    return ColumnSummary(name, "category", n_missing, len(named), text)
+    bars = tuple(named[each] for each in frequent[:N_BARS])
+    return ColumnSummary(name, "category", n_missing, len(named), text, bars)
+
+
+def _bars(present: FloatArray) -> tuple[int, ...]:
+    """Return the counts of numbers in bins of equal width."""
+    finite = present[np.isfinite(present)]
+    if len(finite) == 0:
+        return ()
+    return tuple(np.histogram(finite, N_BARS)[0].tolist())
 
 
 def category_name(known: tuple[Any, ...], code: float) -> str:

@@ -1,5 +1,6 @@
 """Data of the plots of one feature: shape function, stump density, contributions, histogram."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -8,6 +9,9 @@ import numpy as np
 from kernsemble._typing import FloatArray
 from kernsemble.inspection import Explanation, Shape, StumpDensity
 from kernsemble.report.data_summary import category_name
+from kernsemble.report.readable_axis import LINEAR, ReadableAxis, readable_axis
+
+StandardError = Callable[[FloatArray], FloatArray]
 
 MAX_KNOTS = 120  # maximum number of points of a shape function or steps of a density
 MAX_CATEGORIES = 30  # maximum number of categories plotted
@@ -30,6 +34,14 @@ class FeaturePlot:
         depends on this feature alone.
     missing : float or None
         Contribution of a missing number, if the data have any.
+    n_missing : int
+        Number of missing numbers in the data.
+    errors : list of float
+        Standard error of the shape function at each point; empty without.
+    missing_error : float or None
+        Standard error of the contribution of a missing number.
+    axis : ReadableAxis
+        Axis on which numbers are plotted.
     densities : list of pairs of lists
         Steps (x, stump density), one pair per stump kernel.
     thresholds : list of pairs of lists
@@ -51,6 +63,10 @@ class FeaturePlot:
     points_y: list[float] = field(default_factory=list)
     edges: list[float] = field(default_factory=list)
     counts: list[int] = field(default_factory=list)
+    n_missing: int = 0
+    errors: list[float] = field(default_factory=list)
+    missing_error: float | None = None
+    axis: ReadableAxis = LINEAR
 
 
 def feature_plot(
@@ -60,19 +76,24 @@ def feature_plot(
     values: FloatArray,
     known: tuple[Any, ...] | None,
     points: tuple[FloatArray, FloatArray] | None,
+    error: StandardError | None = None,
 ) -> FeaturePlot:
     """Return the plots of a feature.
 
-    `values` are the data, `known` the categories of the column, and `points` the values and
-    contributions of explained rows, for machines with interactions.
+    `values` are the data, `known` the categories of the column, `points` the values and
+    contributions of explained rows, for machines with interactions, and `error` the standard
+    error of the shape function.
     """
     is_drawn = points is None or len(shape.knots) > 0 or len(shape.atoms) > 0
     if known is not None:
-        return _categorical_plot(name, shape, values, known, points, is_drawn)
+        return _categorical_plot(name, shape, values, known, points, is_drawn, error)
     present = values[np.isfinite(values)]
-    x, heights = shape_points(shape, present) if is_drawn else ([], [])
+    axis = readable_axis(present)
+    x, heights = shape_points(shape, present, axis) if is_drawn else ([], [])
     has_missing = is_drawn and len(present) < len(values) and np.isfinite(shape.missing)
-    edges, counts = histogram(present)
+    edges, counts = histogram(present, axis)
+    errors = [] if error is None or not x else error(np.array(x)).tolist()
+    missing_error = float(error(np.array([np.nan]))[0]) if has_missing and error else None
     x_points, contributions = ([], []) if points is None else _finite(*points)
     return FeaturePlot(
         name,
@@ -86,16 +107,30 @@ def feature_plot(
         contributions,
         edges,
         counts,
+        len(values) - len(present),
+        errors,
+        missing_error,
+        axis,
     )
 
 
-def histogram(present: FloatArray) -> tuple[list[float], list[int]]:
-    """Return edges and counts: one bin per value if there are few, else bins of equal width."""
+def histogram(
+    present: FloatArray, axis: ReadableAxis = LINEAR, n_bins: int = N_BINS
+) -> tuple[list[float], list[int]]:
+    """Return edges and counts: one bin per value if there are few, else bins of equal width.
+
+    On other than linear axes the edges are equally spaced there.
+    """
     values = np.unique(present)
     if len(values) == 0:
         return [], []
-    bins: Any = N_BINS
-    if 1 < len(values) <= N_BINS:
+    bins: Any = n_bins
+    if axis.kind == "log":
+        bins = np.geomspace(values[0], values[-1], n_bins + 1)
+        bins[0], bins[-1] = values[0], values[-1]
+    elif axis.kind == "quantile":
+        bins = np.unique(np.quantile(axis.values, np.linspace(0.0, 1.0, n_bins + 1)))
+    elif 1 < len(values) <= n_bins:
         middles = 0.5 * values[1:] + 0.5 * values[:-1]
         ends = 2.0 * values[[0, -1]] - middles[[0, -1]]
         bins = np.concatenate([ends[:1], middles, ends[1:]])
@@ -103,12 +138,19 @@ def histogram(present: FloatArray) -> tuple[list[float], list[int]]:
     return edges.tolist(), counts.tolist()
 
 
-def shape_points(shape: Shape, present: FloatArray) -> tuple[list[float], list[float]]:
-    """Return points of a shape function over the range of the data, at most `MAX_KNOTS` knots."""
+def shape_points(
+    shape: Shape, present: FloatArray, axis: ReadableAxis = LINEAR
+) -> tuple[list[float], list[float]]:
+    """Return points of a shape function over the range of the data, at most `MAX_KNOTS` knots.
+
+    On other than linear axes there are points in between, since straight lines are bent there.
+    """
     bends = np.union1d(shape.knots, shape.atoms)
     low, high = (present.min(), present.max()) if len(present) else (0.0, 1.0)
     bends = _thinned(bends[(bends > low) & (bends < high)])
     x = np.union1d(bends, [low, high])
+    if axis.kind != "linear":
+        x = np.union1d(x, np.quantile(present, np.linspace(0.0, 1.0, MAX_KNOTS)))
     left, right = shape(x), shape(np.nextafter(x, np.inf))
     is_jump = np.abs(right - left) > 1e-9 * max(float(np.abs(left).max()), 1e-300)
     is_jump[-1] = False
@@ -150,6 +192,7 @@ def _categorical_plot(
     known: tuple[Any, ...],
     points: tuple[FloatArray, FloatArray] | None,
     is_drawn: bool,
+    error: StandardError | None,
 ) -> FeaturePlot:
     counts = np.array([(values == code).sum() for code in range(len(known))])
     drawn = np.argsort(-counts, kind="stable")[:MAX_CATEGORIES]
@@ -167,6 +210,7 @@ def _categorical_plot(
         points_x=[x for x, _ in pairs],
         points_y=[phi for _, phi in pairs],
         counts=counts[drawn].tolist(),
+        errors=[] if error is None else error(drawn.astype(np.float64)).tolist(),
     )
 
 

@@ -1,23 +1,31 @@
 """Summary of each machine of a model: importances, feature plots and explained rows."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from kernsemble._typing import FloatArray, IntArray
-from kernsemble.inspection import EnsembleView, Explanation
-from kernsemble.inspection.fitted_models import as_fitted_model, column_categories
+from kernsemble.inspection import (
+    EnsembleView,
+    Explanation,
+    Importances,
+    by_class,
+    feature_importances,
+)
+from kernsemble.inspection.class_machines import n_background
+from kernsemble.inspection.fitted_models import FittedModel, column_categories
 from kernsemble.inspection.predictions import Predictions
 from kernsemble.report.data_summary import category_name
 from kernsemble.report.feature_plots import FeaturePlot, feature_plot, points_of
 from kernsemble.report.row_samples import RowSample, rows_at
+from kernsemble.report.shape_bands import ShapeBands
 
 MAX_MACHINES = 12  # maximum number of machines shown
 MAX_PLOTS = 80  # maximum number of feature plots
 MAX_BARS = 12  # maximum number of contributions shown per row
 MAX_ROWS = 12  # maximum number of explained rows
-EVALUATIONS = 200_000  # approximate number of evaluations to explain interactions
 
 
 class Contribution(NamedTuple):
@@ -48,13 +56,16 @@ class MachineSummary:
     Attributes
     ----------
     label : str
-        Classes that the machine separates, the positive one first; or "prediction".
+        Class that the machine is for; of two classes both, the positive one first; or
+        "prediction".
     is_additive : bool
         Whether the machine is a sum over features.
     interactions : list of str
         Terms that depend on several features.
     importances : dict
         Importance of each feature, the largest first.
+    importance_errors : dict
+        Standard error of each importance, zero if they are exact.
     importance_method, contribution_method : str
         Methods of the importances and of the contributions.
     features : list of FeaturePlot
@@ -67,6 +78,7 @@ class MachineSummary:
     is_additive: bool
     interactions: list[str]
     importances: dict[str, float]
+    importance_errors: dict[str, float]
     importance_method: str
     contribution_method: str
     features: list[FeaturePlot]
@@ -74,53 +86,51 @@ class MachineSummary:
 
 
 def machine_labels(model: Any) -> list[str]:
-    """Return the labels of the machines of a model."""
-    return as_fitted_model(model).labels
+    """Return the labels of the machines of a model, one per class if there are several."""
+    return by_class(model).labels
 
 
-def n_background(n_columns: int, n_machines: int) -> int:
-    """Return the number of background rows for interactions that takes seconds."""
-    affordable = np.sqrt(EVALUATIONS / (2.0 * n_columns * n_machines))
-    return int(np.clip(affordable, 4, 40))
+class RowsToExplain(NamedTuple):
+    """Rows to explain, their indices in the data, and their true and predicted targets."""
 
+    X: Any
+    targets: list[tuple[int, str, str]]
 
-def machine_summaries(
-    model: Any, background: RowSample, scored: RowSample, predictions: Predictions, rows: IntArray
-) -> list[MachineSummary]:
-    """Return the summaries of at most `MAX_MACHINES` machines.
-
-    Shape functions are centred on `background`; `rows` are indices into `scored`.
-    """
-    n_machines = min(len(machine_labels(model)), MAX_MACHINES)
-    explained = rows_at(scored.X, rows)
-    return [
-        _machine_summary(
-            model, k, n_machines, background, explained, _targets(scored, predictions, rows)
-        )
-        for k in range(n_machines)
-    ]
-
-
-def _targets(
-    scored: RowSample, predictions: Predictions, rows: IntArray
-) -> list[tuple[int, str, str]]:
-    return [
-        (int(scored.indices[row]), _text(predictions.y[row]), _text(predictions.predicted[row]))
-        for row in rows
-    ]
+    @classmethod
+    def from_sample(cls, model: Any, sample: RowSample, places: IntArray) -> "RowsToExplain":
+        """Return rows of a sample by place, predicted by the model."""
+        rows = rows_at(sample.X, places)
+        known = zip(sample.indices[places], sample.y[places], model.predict(rows), strict=True)
+        return cls(rows, [(int(k), _text(true), _text(found)) for k, true, found in known])
 
 
 def _text(target: Any) -> str:
     return f"{target:.5g}" if isinstance(target, (float, np.floating)) else str(target)
 
 
+def machine_summaries(
+    model: Any, background: RowSample, rows: RowsToExplain, bands: ShapeBands | None
+) -> list[MachineSummary]:
+    """Return the summaries of at most `MAX_MACHINES` machines.
+
+    Shape functions are centred on `background`.
+    """
+    fitted = by_class(model)
+    importances = feature_importances(model, background.X, MAX_MACHINES)
+    return [
+        _machine_summary(fitted, machine, background, rows, each, len(importances), bands)
+        for machine, each in enumerate(importances.values())
+    ]
+
+
 def _machine_summary(
-    model: Any,
+    model: FittedModel,
     machine: int,
-    n_machines: int,
     background: RowSample,
-    rows: Any,
-    targets: list[tuple[int, str, str]],
+    rows: RowsToExplain,
+    importances: Importances,
+    n_machines: int,
+    bands: ShapeBands | None,
 ) -> MachineSummary:
     view = EnsembleView.from_estimator(model, background.X, machine)
     data, n_columns = view.background, len(view.feature_names)
@@ -133,28 +143,36 @@ def _machine_summary(
         some = rows_at(background.X, np.arange(0, len(background.y), step)[:n])
         view = EnsembleView.from_estimator(model, some, machine)
         explained = view.explain(some, **settings)
-    importances = view.importances(**settings)
-    explanation = view.explain(rows, **settings)
+    explanation = view.explain(rows.X, **settings)
     order = sorted(importances.shares, key=lambda name: -importances.shares[name])
+    shown = order[: max(1, MAX_PLOTS // n_machines)]
     return MachineSummary(
         view.label,
         view.is_additive,
         view.interactions,
         {name: importances.shares[name] for name in order},
+        importances.standard_errors,
         importances.method,
         explanation.method,
-        _feature_plots(view, order[: max(1, MAX_PLOTS // n_machines)], data, explained),
-        [_explained_row(model, explanation, k, each) for k, each in enumerate(targets)],
+        _feature_plots(view, shown, data, explained, bands),
+        [_explained_row(model.fitted, explanation, k, each) for k, each in enumerate(rows.targets)],
     )
 
 
 def _feature_plots(
-    view: EnsembleView, names: list[str], data: FloatArray, explained: Explanation | None
+    view: EnsembleView,
+    names: list[str],
+    data: FloatArray,
+    explained: Explanation | None,
+    bands: ShapeBands | None,
 ) -> list[FeaturePlot]:
     known, found = column_categories(view.model.fitted), []
     for name in names:
         d = view.feature_names.index(name)
         points = None if explained is None else points_of(explained, d)
+        error = None
+        if bands is not None:
+            error = partial(bands.standard_error, view.machine, name, known=known[d])
         found.append(
             feature_plot(
                 name,
@@ -163,6 +181,7 @@ def _feature_plots(
                 data[:, d],
                 known[d],
                 points,
+                error,
             )
         )
     return found

@@ -1,12 +1,14 @@
-"""Settings, versions and code that reproduce a model."""
+"""Settings, versions and the program that reproduce a model."""
 
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn import config_context
 
 from kernsemble._versions import versions
+from kernsemble.report.model_program import Origin, model_program
+
+__all__ = ["ModelSettings", "Origin", "model_settings"]
 
 PACKAGES = ("kernsemble", "scikit-learn", "numpy", "scipy", "numba", "pandas", "polars", "skops")
 MAX_LENGTH = 300  # maximum number of characters of a setting
@@ -14,18 +16,36 @@ MAX_LENGTH = 300  # maximum number of characters of a setting
 
 @dataclass(frozen=True, eq=False)
 class ModelSettings:
-    """Parameters, fitted attributes and versions of a model, and code that uses it."""
+    """Parameters, fitted attributes and versions of a model; program and command that make it."""
 
     parameters: dict[str, str]
     learned: dict[str, str]
     versions: dict[str, str]
     code: str
+    command: str
+    selected: str  # kernel, C and scaling in a phrase, "" if the model has none
 
 
-def model_settings(model: Any) -> ModelSettings:
+def model_settings(model: Any, origin: Origin) -> ModelSettings:
     """Return the settings of a fitted model."""
     parameters = {name: _short(value) for name, value in model.get_params(deep=False).items()}
-    return ModelSettings(parameters, _learned(model), versions(PACKAGES), _code(model))
+    program = model_program(model, origin)
+    return ModelSettings(
+        parameters, _learned(model), versions(PACKAGES), program, origin.command, _selected(model)
+    )
+
+
+def _selected(model: Any) -> str:
+    kernel = getattr(model, "kernel_", None)
+    if kernel is None:
+        return ""
+    found = [repr(kernel).replace(".bind(X)", "")]
+    if hasattr(model, "C_"):
+        found.append(f"C = {model.C_:.3g}")
+    scaling = getattr(model, "scaling_", None)
+    if scaling is not None:
+        found.append(f"scaling {scaling.kind}")
+    return ", ".join(found)
 
 
 def _short(value: Any) -> str:
@@ -51,18 +71,3 @@ def _learned(model: Any) -> dict[str, str]:
         if hasattr(model, name):
             found[name] = f"{np.max(getattr(model, name)):.4g}"
     return found
-
-
-def _code(model: Any) -> str:
-    family = type(model)
-    package = ".".join(family.__module__.split(".")[:2])
-    with config_context(print_changed_only=True):
-        made = repr(model)
-    return (
-        "import kernsemble\n"
-        f"from {package} import {family.__name__}\n\n"
-        f"model = {made}.fit(X, y)\n\n"
-        'kernsemble.save(model, "model.skops")\n'
-        'model = kernsemble.load("model.skops")  # contains no code\n'
-        "model.predict(X)\n"
-    )

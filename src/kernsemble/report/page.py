@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from kernsemble.inspection.scores import format_score
+from kernsemble.report.association import MEANINGS
 from kernsemble.report.charts import Chart
 from kernsemble.report.data_summary import ColumnSummary
 from kernsemble.report.plotly_support import jinja2, markupsafe, plotly_js, themes
@@ -47,6 +49,7 @@ def page(summary: Summary, charts: dict[str, Chart], title: str) -> str:
         sections=sections(summary),
         columns=_most_important_columns(summary, shares),
         shares=shares,
+        associations=_meanings(summary),
         confusion=_confusion(summary),
         script=markupsafe.Markup("\n".join(map(_source, SCRIPTS))),
         library=b64encode(plotly_js()).decode(),
@@ -65,7 +68,8 @@ def template(name: str) -> Any:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    environment.filters["number"] = number
+    filters: dict[str, Any] = {"number": number, "score": format_score, "bar_path": bar_path}
+    environment.filters |= filters
     environment.globals |= {
         "style": markupsafe.Markup("\n".join(map(_source, STYLES))),
         "written": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
@@ -83,6 +87,19 @@ def _confusion(summary: Summary) -> list[list[int]]:
     classes = summary.predictions.classes
     is_shown = classes is not None and len(classes) <= MAX_CLASSES
     return summary.predictions.confusion() if is_shown else []
+
+
+def _meanings(summary: Summary) -> dict[str, str]:
+    """Return the meanings of the measures of association that the page uses."""
+    found = {each.association.symbol for each in summary.data.columns if each.association}
+    return {symbol: meaning for symbol, meaning in MEANINGS.items() if symbol in found}
+
+
+def bar_path(counts: tuple[int, ...]) -> str:
+    """Return the SVG path of bars that are 5 wide and at most 24 high, one every 6."""
+    most = max(max(counts), 1)
+    tall = [max(round(24 * n / most, 1), 0.6 if n else 0.0) for n in counts]
+    return "".join(f"M{6 * k} 24v-{h:g}h5v{h:g}z" for k, h in enumerate(tall))
 
 
 def _source(name: str) -> str:

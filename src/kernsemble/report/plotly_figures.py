@@ -1,15 +1,14 @@
 """Plotly figures, without colours: the theme of the page sets them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from html import escape
 from typing import Any
 
 import numpy as np
 
 from kernsemble.inspection.predictions import Predictions
-from kernsemble.report.feature_plots import FeaturePlot
-from kernsemble.report.machine_summary import Contribution, ExplainedRow
-from kernsemble.report.plotly_support import go, make_subplots
+from kernsemble.report.machine_summary import Contribution, ExplainedRow, MachineSummary
+from kernsemble.report.plotly_support import go
 from kernsemble.report.roc_and_calibration import AreaCurve, CalibrationCurve
 from kernsemble.report.selection_curve import SelectionCurve
 
@@ -28,7 +27,7 @@ def selection_figure(curve: SelectionCurve) -> Any:
             y=line.scores,
             error_y={"array": line.standard_errors, "thickness": 1, "width": 3},
             mode="lines+markers",
-            name=_label(line.name or curve.measure, 48),
+            name=short_label(line.name or curve.measure, 48),
         )
     figure.add_scatter(
         x=[curve.selected[0]],
@@ -53,7 +52,7 @@ def area_figure(
     figure = go.Figure()
     for each in curves:
         figure.add_scatter(
-            x=each.x, y=each.y, mode="lines", name=f"{_label(each.name)} ({each.area:.3f})"
+            x=each.x, y=each.y, mode="lines", name=f"{short_label(each.name)} ({each.area:.3f})"
         )
     if is_diagonal:
         figure.add_scatter(**_diagonal(0.0, 1.0))
@@ -80,7 +79,7 @@ def calibration_figure(curves: Sequence[CalibrationCurve]) -> Any:
                 "width": 3,
             },
             mode="lines+markers",
-            name=_label(each.name),
+            name=short_label(each.name),
             customdata=each.n_rows,
             hovertemplate="probability %{x:.3f}, frequency %{y:.3f}, %{customdata} rows",
         )
@@ -107,7 +106,7 @@ def prediction_figure(predictions: Predictions) -> Any:
         xaxis={"title": {"text": "predicted"}},
         yaxis={"title": {"text": "observed"}},
         height=380,
-        **_without_legend(),
+        **without_legend(),
     )
 
 
@@ -115,18 +114,20 @@ def residual_figure(predictions: Predictions) -> Any:
     """Plot a histogram of the residuals."""
     counts, edges = np.histogram(predictions.y - predictions.predicted, bins=40)
     figure = go.Figure()
-    figure.add_bar(**_histogram(edges.tolist(), counts.tolist()), name="rows")
+    figure.add_bar(**histogram_bars(edges.tolist(), counts.tolist()), name="rows")
     return figure.update_layout(
         xaxis={"title": {"text": "residual"}},
         yaxis={"title": {"text": "rows"}},
         height=380,
-        **_without_legend(),
+        **without_legend(),
     )
 
 
-def importance_figure(importances: dict[str, float]) -> Any:
-    """Plot the most important features."""
+def importance_figure(importances: dict[str, float], errors: dict[str, float]) -> Any:
+    """Plot the most important features, with standard errors unless they are zero."""
     names = list(importances)[:MAX_IMPORTANCES]
+    spread = [errors.get(name, 0.0) for name in names]
+    bars = {"error_x": {"array": spread, "thickness": 1, "width": 3}} if any(spread) else {}
     figure = go.Figure()
     figure.add_bar(
         x=[importances[name] for name in names],
@@ -136,105 +137,17 @@ def importance_figure(importances: dict[str, float]) -> Any:
         textposition="none",
         hovertemplate="%{text}: %{x:.1%}<extra></extra>",
         name="importance",
+        **bars,
     )
     return figure.update_layout(
-        xaxis={"title": {"text": "importance"}, "tickformat": ".0%"},
+        xaxis={"title": {"text": "feature importance"}, "tickformat": ".0%"},
         yaxis=_names_axis(names),
         height=60 + 22 * len(names),
-        **_without_legend(),
+        **without_legend(),
     )
 
 
-def feature_figure(plot: FeaturePlot) -> Any:
-    """Plot the shape function, stump density and histogram of a feature in panels."""
-    panels: list[tuple[str, float, Callable[[Any, FeaturePlot, int], None]]] = []
-    if plot.shape or plot.points_x:
-        panels.append(("contribution", 0.55, _add_shape))
-    if plot.densities:
-        panels.append(("stump density", 0.25, _add_densities))
-    if plot.thresholds:
-        panels.append(("stump weight", 0.25, _add_thresholds))
-    if plot.counts:
-        panels.append(("rows", 0.2, _add_data))
-    heights = [share for _, share, _ in panels] or [1.0]
-    figure = make_subplots(
-        rows=len(heights), cols=1, shared_xaxes=True, vertical_spacing=0.05, row_heights=heights
-    )
-    for row, (title, _, add) in enumerate(panels, start=1):
-        add(figure, plot, row)
-        figure.update_yaxes(title_text=title, row=row, col=1)
-    if plot.missing is not None:
-        figure.add_scatter(
-            x=[plot.x[0], plot.x[-1]],
-            y=[plot.missing] * 2,
-            mode="lines",
-            line={"dash": "dash"},
-            name="missing value",
-            row=1,
-            col=1,
-        )
-    if plot.categories is not None:
-        ticks = list(range(len(plot.categories)))
-        names = [_label(name) for name in plot.categories]
-        figure.update_xaxes(tickmode="array", tickvals=ticks, ticktext=names)
-    figure.update_xaxes(title_text=_label(plot.name, 60), row=len(heights), col=1)
-    has_legend = plot.missing is not None
-    margin = {} if has_legend else _without_legend()
-    return figure.update_layout(height=520, bargap=0.0, showlegend=has_legend, **margin)
-
-
-def _add_shape(figure: Any, plot: FeaturePlot, row: int) -> None:
-    if plot.categories is not None and plot.shape:
-        figure.add_bar(x=plot.x, y=plot.shape, width=0.8, name="contribution", row=row, col=1)
-    elif plot.shape:
-        figure.add_scatter(
-            x=plot.x, y=plot.shape, mode="lines", name="contribution", row=row, col=1
-        )
-    if plot.points_x:
-        figure.add_scatter(
-            x=plot.points_x,
-            y=plot.points_y,
-            mode="markers",
-            marker={"opacity": 0.7},
-            name="rows",
-            row=row,
-            col=1,
-        )
-
-
-def _add_densities(figure: Any, plot: FeaturePlot, row: int) -> None:
-    for x, y in plot.densities:
-        figure.add_scatter(
-            x=x,
-            y=y,
-            mode="lines",
-            fill="tozeroy",
-            name="stump density",
-            showlegend=False,
-            row=row,
-            col=1,
-        )
-
-
-def _add_thresholds(figure: Any, plot: FeaturePlot, row: int) -> None:
-    for x, y in plot.thresholds:
-        span = (plot.edges[-1] - plot.edges[0]) if plot.edges else 1.0
-        figure.add_bar(
-            x=x, y=y, width=span / 150, name="stump weight", showlegend=False, row=row, col=1
-        )
-
-
-def _add_data(figure: Any, plot: FeaturePlot, row: int) -> None:
-    bars: dict[str, Any] = {"x": plot.x or list(range(len(plot.counts))), "y": plot.counts}
-    if plot.categories is None:
-        bars = _histogram(plot.edges, plot.counts)
-    else:
-        bars["width"] = 0.8
-    bars |= {"marker": {"color": GREY}, "name": "rows", "showlegend": False}
-    figure.add_bar(**bars, row=row, col=1)
-
-
-def row_figure(row: ExplainedRow, label: str) -> Any:
+def row_figure(row: ExplainedRow, label: str, unit: str) -> Any:
     """Plot the contributions of features to a row, coloured by sign."""
     bars = [
         (f"{each.feature} = {each.value}", _value_label(each), each.contribution)
@@ -255,20 +168,25 @@ def row_figure(row: ExplainedRow, label: str) -> Any:
             text=[escape(name) for _, name, _ in mine],
             textposition="none",
             hovertemplate="%{text}: %{x:+.4g}<extra></extra>",
-            name=_label(side, 40),
+            name=short_label(side, 40),
         )
-    value = "prediction" if label == "prediction" else "decision value"
+    value = "prediction" if label == "prediction" else unit
     return figure.update_layout(
         meta={
             "note": f"The {value} {row.decision:.3g} is the base value {row.intercept:.3g} plus "
             "the contributions."
         },
-        xaxis={"title": {"text": "contribution"}, "zeroline": True},
+        xaxis={"title": {"text": f"contribution ({escape(unit)})"}, "zeroline": True},
         yaxis=_names_axis([label for _, label, _ in bars]),
         barmode="overlay",
         showlegend=True,
         height=150 + 24 * len(bars),
     )
+
+
+def value_name(machine: MachineSummary, unit: str) -> str:
+    """Return the name of the value that contributions add up to."""
+    return "prediction" if machine.label == "prediction" else unit
 
 
 def _value_label(each: Contribution) -> str:
@@ -294,18 +212,19 @@ def _names_axis(names: Sequence[str]) -> dict[str, Any]:
     return {
         "tickmode": "array",
         "tickvals": list(range(len(names))),
-        "ticktext": [_label(name) for name in names],
+        "ticktext": [short_label(name) for name in names],
         "range": [len(names) - 0.5, -0.5],
         "automargin": True,
     }
 
 
-def _without_legend() -> dict[str, Any]:
+def without_legend() -> dict[str, Any]:
     """Return the margin of a figure without a legend."""
     return {"margin": {"t": 12}}
 
 
-def _histogram(edges: list[float], counts: list[int]) -> dict[str, Any]:
+def histogram_bars(edges: list[float], counts: list[int]) -> dict[str, Any]:
+    """Return the bars of a histogram, between its edges."""
     low, high = np.array(edges[:-1]), np.array(edges[1:])
     return {"x": (0.5 * (low + high)).tolist(), "y": counts, "width": (high - low).tolist()}
 
@@ -322,6 +241,6 @@ def _diagonal(low: float, high: float) -> dict[str, Any]:
     }
 
 
-def _label(name: str, longest: int = MAX_LABEL) -> str:
+def short_label(name: str, longest: int = MAX_LABEL) -> str:
     """Return a shortened name, escaped because Plotly interprets HTML."""
     return escape(name if len(name) <= longest else f"{name[: longest - 1]}…", quote=False)

@@ -1,6 +1,7 @@
 """Optional libraries of reports, and the light and dark themes of Plotly charts."""
 
 import gzip
+from functools import cache
 from importlib.resources import files
 from typing import Any
 
@@ -21,6 +22,7 @@ ON_WHITE = ("#0072B2", "#D55E00", "#009E73", "#AA4499", "#B07800", "#3A8FC7", "#
 ON_BLACK = ("#56B4E9", "#E69F00", "#2EBF94", "#DE9BC2", "#F0E442", "#FF8A4C", "#BBBBBB", "#8FD0FF")
 
 
+@cache
 def plotly_js() -> bytes:
     """Return plotly.js, compressed to a third of its size."""
     script = files("plotly").joinpath("package_data", "plotly.min.js").read_bytes()

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from kernsemble._files import atomic_write, check_folder
 from kernsemble.report.charts import Chart, charts
+from kernsemble.report.model_program import Origin
 from kernsemble.report.page import page
 from kernsemble.report.summary import Summary
 
@@ -38,7 +39,7 @@ class Report:
     >>> report.summary.data.targets
     {'0': 50, '1': 50, '2': 50}
     >>> report.summary.predictions.where
-    'training rows'
+    'out-of-fold rows'
     """
 
     summary: Summary
@@ -46,10 +47,22 @@ class Report:
 
     @classmethod
     def from_estimator(
-        cls, model: Any, X: ArrayLike, y: ArrayLike, *, title: str | None = None, **settings: Any
+        cls,
+        model: Any,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        title: str | None = None,
+        source: str | os.PathLike[str] = "",
+        reading: str = "",
+        command: str = "",
+        **settings: Any,
     ) -> Self:
         """Return the report about a fitted model; the settings are those of `write_report`."""
-        summary = Summary.from_estimator(model, X, y, **settings)
+        name = settings.get("target")
+        name = getattr(y, "name", None) if name is None else name
+        origin = Origin(str(name or ""), os.fspath(source), reading, command)
+        summary = Summary.from_estimator(model, X, y, origin=origin, **settings)
         return cls(summary, title or "Model report")
 
     @cached_property
@@ -71,7 +84,7 @@ class Report:
         return target
 
 
-def write_report(
+def write_report(  # noqa: PLR0913 (settings, given by name)
     model: Any,
     path: str | os.PathLike[str],
     X: ArrayLike,
@@ -82,18 +95,26 @@ def write_report(
     title: str | None = None,
     rows: Sequence[int] | None = None,
     leaderboard: Sequence[Mapping[str, Any]] | None = None,
+    target: str | None = None,
+    source: str | os.PathLike[str] = "",
+    reading: str = "",
+    command: str = "",
 ) -> Path:
     """Write a report about a fitted model: one HTML file below 3 MB that opens offline.
 
-    The report shows the data, the model selection, scores with confidence intervals, ROC,
-    precision-recall and calibration curves, feature importances, shape functions with the density
-    of the stumps, contributions to selected rows, and the code and versions that reproduce the
-    model.
+    The report begins with three sentences: what is predicted, how well compared with always
+    guessing and with a linear model, and what matters most. It shows scores with confidence
+    intervals, ROC, precision-recall and calibration curves, feature importances, shape functions
+    with standard errors, contributions to selected rows, the columns of the data, the model
+    selection, and the program and versions that reproduce the model.
+
+    Scores and curves are those of the test rows; without test rows those of out-of-fold
+    predictions, which cross-validated models store as `out_of_fold_`. Other models are fitted
+    again on five folds of at most 2,000 rows. Additive models are also fitted ten times to nine
+    tenths of at most 10,000 rows, for the standard errors of their shape functions.
 
     At most 100,000 rows are scored, at most 20,000 are described and plotted, and the 80 most
-    important features are plotted; the page reports what is left out. Most of the time is spent on
-    predicting the scored rows and, for models that are not sums over features, on about 200,000
-    evaluations to compute contributions.
+    important features are plotted; the page reports what is left out.
 
     Parameters
     ----------
@@ -106,8 +127,8 @@ def write_report(
     y : array-like of shape (n,)
         Training targets.
     X_test, y_test : array-like, optional
-        Test rows and targets. Without them the scores are those of the training rows, which are
-        optimistic; the page warns about it.
+        Test rows and targets. Without them the scores are those of out-of-fold predictions of
+        the training rows.
     title : str, optional
         Title of the page.
     rows : sequence of int, optional
@@ -115,6 +136,15 @@ def write_report(
         most 12. By default the most confident predictions, the closest one and the worst errors.
     leaderboard : sequence of dict, optional
         Table to show, such as the scores of other models: one dict per row, with the same keys.
+    target : str, optional
+        Name of the target; by default that of the Series `y`.
+    source : str or path, optional
+        CSV or Parquet file of the training table, which the program of the page reads.
+    reading : str, optional
+        Lines of Python that define `X` and `y` in the program of the page, if reading `source`
+        with pandas is not enough.
+    command : str, optional
+        Command line that wrote the report, to show on the page.
 
     Returns
     -------
@@ -145,5 +175,9 @@ def write_report(
         y_test=y_test,
         rows=rows,
         leaderboard=leaderboard,
+        target=target,
+        source=source,
+        reading=reading,
+        command=command,
     )
     return report.write(path)

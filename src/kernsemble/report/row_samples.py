@@ -38,6 +38,14 @@ class RowSample(NamedTuple):
         taken = rows if len(indices) == n else rows_at(rows, indices)
         return cls(taken, targets[indices], indices, n)
 
+    @classmethod
+    def with_rows(cls, X: Any, y: Any, needed: IntArray, max_rows: int) -> Self:
+        """Return a random sample that contains the needed rows, in their order."""
+        rows, targets = as_table(X), np.asarray(y)
+        drawn = np.random.default_rng(0).permutation(len(targets))[:max_rows]
+        indices = np.union1d(needed, drawn)
+        return cls(rows_at(rows, indices), targets[indices], indices, len(targets))
+
     @property
     def is_sampled(self) -> bool:
         """Whether rows were left out."""

@@ -17,6 +17,7 @@ def sections(summary: Summary) -> list[Section]:
     """Return the sections that have something to show."""
     threshold = [Section("threshold", "Threshold", "threshold.html")] if summary.thresholds else []
     found = [
+        Section("summary", "Summary", "summary.html"),
         Section("performance", "Performance", "performance.html"),
         *threshold,
         Section("importance", "Feature importance", "importance.html"),
@@ -25,7 +26,7 @@ def sections(summary: Summary) -> list[Section]:
         Section("rows", "Explained rows", "rows.html"),
         Section("data", "Data", "data.html"),
     ]
-    if summary.selection or summary.leaderboard:
+    if summary.selection or summary.searched or summary.leaderboard:
         found.append(Section("selection", "Model selection", "selection.html"))
     found.append(Section("reproducibility", "Reproducibility", "reproducibility.html"))
     return found

@@ -37,7 +37,8 @@
   function tabulate(chart, drawn) {
     const { data, layout } = selected(chart, drawn);
     const lines = data.flatMap((trace) =>
-      (trace.x || []).map((x, k) => [trace.name, named(layout, "x", trace, x),
+      (trace.x || []).map((x, k) => [trace.name,
+        trace.meta === "values" ? trace.customdata[k] : named(layout, "x", trace, x),
         named(layout, "y", trace, trace.y[k])]));
     const table = document.createElement("table");
     const head = table.createTHead().insertRow();

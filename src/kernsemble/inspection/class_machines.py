@@ -1,0 +1,163 @@
+r"""One machine per class: linear combinations of the machines of pairs of classes.
+
+With :math:`f_{kj}`, positive for class k, the machine of a pair, class k has the machine
+
+.. math:: F_k(x) = \tfrac1{K-1} \textstyle\sum_{j \ne k} f_{kj}(x) ,
+
+a combination of the same support vectors or tables, so it can be explained like any machine.
+"""
+
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from kernsemble._typing import FloatArray
+from kernsemble._validation import class_codes
+from kernsemble.inspection.decomposition import Decomposition
+from kernsemble.inspection.ensemble_view import EnsembleView
+from kernsemble.inspection.expansion_decomposition import SupportVectors, decompose_expansion
+from kernsemble.inspection.feature_importance import Importances
+from kernsemble.inspection.fitted_models import (
+    FittedModel,
+    SupportVectorModel,
+    as_fitted_model,
+    column_categories,
+)
+from kernsemble.inspection.table_decomposition import decompose_tables
+from kernsemble.svm.backends.tables.blocks import FittedBlock, FittedTables
+from kernsemble.svm.backends.tables.cells import CellTables
+from kernsemble.svm.backends.tables.slices import ShapeTables
+from kernsemble.svm.multiclass import OneVersusOne
+
+EVALUATIONS = 400_000  # approximate number of evaluations to compute importances
+MAX_BACKGROUND = 50  # maximum number of background rows, and of rows averaged over
+
+
+class ClassModel(SupportVectorModel):
+    """A multiclass model with one machine per class."""
+
+    @cached_property
+    def weights(self) -> FloatArray:
+        """Weight of each fitted machine (columns) in the machine of each class (rows)."""
+        reduction = self.fitted.reduction_
+        if not isinstance(reduction, OneVersusOne):
+            return np.eye(reduction.n_classes)
+        weights = np.zeros((reduction.n_classes, reduction.n_machines))
+        for machine, (positive, negative) in enumerate(reduction.pairs):
+            weights[positive, machine] = 1.0 / (reduction.n_classes - 1)
+            weights[negative, machine] = -1.0 / (reduction.n_classes - 1)
+        return weights
+
+    @property
+    def labels(self) -> list[str]:
+        return [str(name) for name in self.fitted.classes_.tolist()]
+
+    @property
+    def one_for(self) -> str:
+        return "each class"
+
+    def support_vectors(self, machine: int) -> SupportVectors | None:
+        model = self.fitted
+        if hasattr(model, "tables_"):
+            return None
+        beta = self.weights[machine] @ model.dual_coef_
+        used = np.flatnonzero(beta)
+        rows = self.dense(model.support_vectors_[used])
+        return SupportVectors(model.scaling_, rows, beta[used], column_categories(model))
+
+    def decompose(self, machine: int) -> Decomposition:
+        support = self.support_vectors(machine)
+        if support is None:
+            return decompose_tables(self._tables, machine, column_categories(self.fitted))
+        bias = float(self.weights[machine] @ self.fitted.intercept_)
+        return decompose_expansion(self.kernel, bias, support)
+
+    @cached_property
+    def _tables(self) -> FittedTables:
+        tables = self.fitted.tables_
+        blocks = tuple(_combined(block, self.weights) for block in tables.blocks)
+        return FittedTables(blocks, self.weights @ tables.intercept)
+
+    def values(self, X: ArrayLike) -> FloatArray:
+        return super().values(X) @ self.weights.T
+
+    def margins(self, X: ArrayLike, y: ArrayLike, machine: int) -> FloatArray:
+        signs = np.where(class_codes(y, self.fitted.classes_) == machine, 1.0, -1.0)
+        return signs * self.values(X)[:, machine]
+
+
+def _combined(block: FittedBlock, weights: FloatArray) -> FittedBlock:
+    if isinstance(block, CellTables):
+        return replace(block, heights=np.ascontiguousarray(weights @ block.heights))
+    assert isinstance(block, ShapeTables)
+    heights = tuple(np.ascontiguousarray(weights @ each) for each in block.heights)
+    return ShapeTables(block.views, block.levels, heights)
+
+
+def by_class(model: Any) -> FittedModel:
+    """Return a fitted model with one machine per class; two classes, or numbers, have one machine.
+
+    Pass the result to `EnsembleView.from_estimator` or `EnsembleView.each`.
+    """
+    fitted = as_fitted_model(model)
+    if isinstance(fitted, SupportVectorModel) and len(fitted.labels) > 1:
+        return ClassModel(model)
+    return fitted
+
+
+def feature_importances(
+    model: Any, X: ArrayLike | None = None, max_machines: int | None = None
+) -> dict[str, Importances]:
+    """Return the feature importances of a model, for each class if there are several.
+
+    They are exact for additive models. For others they are averages over a random sample of the
+    rows that the model stores, always the same one, with standard errors; so reports and the
+    command line show the same numbers.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        Model of `kernsemble.svm` or `kernsemble.boosting`.
+    X : array-like or DataFrame of shape (n, n_features), optional
+        Background rows for models with interactions that store no rows: boosted trees.
+    max_machines : int, optional
+        Maximum number of classes.
+
+    Returns
+    -------
+    dict of str to Importances
+        Importances by class, or by the label of the only machine.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from kernsemble.inspection import feature_importances
+    >>> from kernsemble.svm import InfiniteEnsembleClassifier
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> found = feature_importances(InfiniteEnsembleClassifier().fit(X, y))
+    >>> list(found)
+    ['0', '1', '2']
+    >>> found["0"].to_frame().head(2).round(3)
+                       share
+    petal length (cm)   0.46
+    petal width (cm)    0.40
+    """
+    fitted = by_class(model)
+    labels = fitted.labels[:max_machines]
+    n = n_background(model.n_features_in_, len(labels))
+    found = {}
+    for machine, label in enumerate(labels):
+        view = EnsembleView.from_estimator(fitted, None, machine)
+        if view.background is None and not view.is_additive:
+            view = EnsembleView.from_estimator(fitted, X, machine)
+        found[label] = view.importances(n, n_rows=n, n_permutations=2 * n)
+    return found
+
+
+def n_background(n_columns: int, n_machines: int) -> int:
+    """Return the number of background rows for interactions that takes seconds."""
+    affordable = np.sqrt(EVALUATIONS / (2.0 * n_columns * n_machines))
+    return int(np.clip(affordable, 4, MAX_BACKGROUND))
