@@ -49,17 +49,18 @@ def explain(
     fitted = load_model(model)
     views = _views(model, fitted)
     if data is None or row is None:
-        _show_importances(views, json)
+        _show_importances(fitted, json)
     else:
         how = reading(missing, encoding, decimal, header)
         _show_row(views, fitted, _row(fitted, model, data, how, row), row, json)
 
 
 def _views(path: Path, model: Any) -> dict[str, Any]:
-    """Return the view of each machine of a model."""
+    """Return the view of each machine of a model, one per class if there are several."""
     view = import_optional("inspection", "EnsembleView", "explaining models")
+    by_class = import_optional("inspection", "by_class", "explaining models")
     try:
-        return view.each(model)
+        return view.each(by_class(model))
     except (TypeError, ValueError) as error:
         reason = in_options(error)
         raise CommandError(f"{path}: this model cannot be explained ({reason})") from error
@@ -84,14 +85,16 @@ def _row(fitted: Any, model: Path, data: Path, how: "Reading", row: int) -> Any:
     raise CommandError(f"--row {row}: {data} has {n_before:,} rows: use a smaller number")
 
 
-def _show_importances(views: dict[str, Any], json: bool) -> None:
-    found = {label: view.importances() for label, view in views.items()}
+def _show_importances(model: Any, json: bool) -> None:
+    from kernsemble.inspection import feature_importances
+
+    found = feature_importances(model)
     if json:
         shares = {label: each._asdict() for label, each in found.items()}
         write_json({"command": "explain", "importances": shares})
         return
     for label, importances in found.items():
-        errors = getattr(importances, "standard_errors", {})
+        errors = importances.standard_errors
         ordered = sorted(importances.shares.items(), key=lambda each: -each[1])
         show_table(
             f"{label}, feature importance: {importances.method}",

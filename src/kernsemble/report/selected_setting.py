@@ -29,5 +29,6 @@ def selected_estimator(model: Any, factor: float = 1.0) -> Any:
             settings[name] = getattr(model, f"{name}_")
     if "C" in settings:
         settings["C"] = factor * settings["C"]
+    settings["calibration"] = None  # probabilities take more fits
     known = single().get_params(deep=False)
     return clone(single(**{name: settings[name] for name in known if name in settings}))
