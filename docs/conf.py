@@ -61,7 +61,7 @@ html_theme_options = {
 }
 if tags.has("hosted"):  # noqa: F821, defined by Sphinx; CONTRIBUTING, "Publish the documentation"
     html_theme_options |= {
-        "navbar_end": ["version-switcher", "theme-switcher"],
+        "navbar_start": ["navbar-logo", "version-switcher"],
         "switcher": {
             "json_url": "../switcher.json",  # beside the folders of the versions
             "version_match": "dev" if "dev" in release else ".".join(release.split(".")[:2]),
