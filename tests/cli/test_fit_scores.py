@@ -11,7 +11,7 @@ import pytest
 from kernsemble import load
 from kernsemble.cli.fit import _default_output
 from kernsemble.cli.held_out_rows import hold_out, n_trained_on
-from kernsemble.cli.kernel_search import leaderboard, search_summary
+from kernsemble.cli.kernel_search import leaderboard
 from kernsemble.cli.stopwatch import Stopwatch
 from kernsemble.cli.training_data import TrainingData
 
@@ -45,16 +45,23 @@ def cross_validated():
 
 
 def test_the_leaderboard_has_one_comparable_score_per_kernel_and_scaling():
-    """Candidates that a race eliminated on fewer rows are counted, not listed."""
+    """Candidates that a race eliminated on fewer rows are not listed."""
     model = cross_validated()
     board = leaderboard(model, "accuracy")
     assert [(each.kernel, each.C) for each in board] == [("Perceptron()", 1.0), ("Stump()", 2.0)]
     assert [each.score.value for each in board] == pytest.approx([0.85, 0.7])
     expected = np.sqrt((1 / 2 + 1) * np.var([0.8, 0.9], ddof=1))
     assert board[0].score.standard_error == pytest.approx(expected)
-    assert search_summary(model, 2).endswith("; 1 were eliminated on samples of the rows")
-    model.search_summary_ = "compared trees and stumps"
-    assert search_summary(model, 2) == "compared trees and stumps"
+
+
+def test_a_line_states_what_was_compared_and_left_out_in_options(run, folder, tmp_path):
+    words = "fit", folder / "train.csv", "-t", "label", "--drop", "level", "--solver", "additive"
+    words = *words, "--folds", 2, "-o", tmp_path / "m.skops"
+    line = json.loads(run(*words, "--json").stdout)["search"]
+    assert line.startswith("compared stumps")
+    assert "left out trees" in line
+    assert line.endswith("use --solver exact")
+    assert line in run(*words, "--force").stdout
 
 
 def test_out_of_fold_scores_stand_beside_those_of_always_guessing(run, folder, tmp_path):
@@ -162,9 +169,10 @@ def test_without_out_the_model_is_written_beside_the_table(run, refused, folder,
 
 
 def test_without_target_the_columns_are_listed(refused, folder, tmp_path):
-    line = refused("fit", folder / "train_numbers.csv", code=2)
-    assert "has the columns 'a', 'c', 'label'; perhaps --target 'label'" in line
-    assert line.endswith("(see kernsemble fit --help)")
+    for command in ("fit", "select", "rare"):
+        line = refused(command, folder / "train_numbers.csv", code=2)
+        assert "has the columns 'a', 'c', 'label'; perhaps --target 'label'" in line
+        assert line.endswith(f"(see kernsemble {command} --help)")
     table = tmp_path / "t.csv"
     table.write_text("Class,a,b\nu,1,2\nv,2,1\n")
     assert "perhaps --target 'Class'" in refused("fit", table, code=2)

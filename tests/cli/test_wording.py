@@ -78,6 +78,11 @@ def test_warnings_name_options(run, table):
             "the target has only one row of a rare class or of the background, so none can be held "
             "out: use more rows",
         ),
+        ("use the epsilon insensitive loss", "use --loss epsilon_insensitive"),
+        (
+            "60 MB of memory are allowed: use fewer rows, or free memory",
+            "60 MB of memory are allowed: fit fewer rows with --max-rows, or raise --memory",
+        ),
         (ArgumentError("kernel", "x", "use a name"), "--kernel x: use a name"),
         (ValueError("the column 'tol' = 3 is kept"), "the column 'tol' = 3 is kept"),
     ],

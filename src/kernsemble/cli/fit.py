@@ -12,7 +12,6 @@ from kernsemble.cli.console import (
     CommandError,
     WrongUsageError,
     import_optional,
-    join_names,
     note,
     write_json,
 )
@@ -30,9 +29,11 @@ from kernsemble.cli.options import (
     Progress,
     Seed,
     Table,
+    Target,
     check_output,
     limit_threads,
     reading,
+    required_target,
     split_names,
 )
 from kernsemble.cli.progress import follow, working
@@ -43,13 +44,12 @@ if TYPE_CHECKING:
     from kernsemble.cli.training_data import TrainingData
 
 AUTO = "auto"
-LIKELY_TARGETS = ("target", "label", "class", "y", "outcome", "response")
 
 
 def fit(  # noqa: PLR0913, PLR0917 (options, given by name)
     context: typer.Context,
     train: Table,
-    target: Annotated[str | None, typer.Option("--target", "-t", help="Column to predict.")] = None,
+    target: Target = None,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", help="Model file to write; default: TABLE.skops beside TABLE."),
@@ -119,7 +119,7 @@ def fit(  # noqa: PLR0913, PLR0917 (options, given by name)
     limit_threads(jobs)
     how = reading(missing, encoding, decimal, header, day_first)
     train_file = TableFile(train, how)
-    target = target or _ask_for_target(train_file)
+    target = required_target(target, train_file)
     out = out or _default_output(train)
     _check_test_options(test, holdout)
     with working("loading", progress):
@@ -189,16 +189,6 @@ def _check_test_options(test: Path | None, holdout: float | None) -> None:
         )
     if holdout is not None and not 0.0 < holdout < 1.0:
         raise WrongUsageError(f"--holdout {holdout:g}: use a share between 0 and 1, such as 0.2")
-
-
-def _ask_for_target(table: TableFile) -> str:
-    """Raise an error that lists the columns, since there is no target."""
-    columns = table.columns
-    likely = [name for name in columns if name.lower() in LIKELY_TARGETS] or columns[-1:]
-    raise WrongUsageError(
-        f"--target is missing, the column to predict: {table.path} has the columns "
-        f"{join_names(columns, 12)}; perhaps --target {likely[0]!r}"
-    )
 
 
 def _split(

@@ -153,7 +153,7 @@ def show(fitted: Fitted) -> None:
     show_table(f"Leaderboard, {n_folds} folds", ["", *_header(board)], rows)
     best = board[0]
     write_line(f"selected: {short_kernel(best.kernel)}, scaling {best.scaling}, C = {best.C:.3g}")
-    write_line(search_summary(fitted.model, len(board)))
+    write_line(search_summary(fitted.model))
     _show_scores(scored)
     for path in (fitted.out, fitted.report):
         if path is not None:
@@ -215,7 +215,7 @@ def as_object(fitted: Fitted, target: str) -> dict[str, Any]:
         "columns": data.kinds,
         "classes": fitted.model.classes_ if data.task == "classification" else None,
         "leaderboard": [{**each._asdict(), "score": each.score._asdict()} for each in fitted.board],
-        "search": search_summary(fitted.model, len(fitted.board)),
+        "search": search_summary(fitted.model),
         "headline": _score_object(best, scored),
         "scored_on": scored.rows,
         "scored_rows": scored.n_rows,

@@ -4,7 +4,6 @@ from typing import Any, NamedTuple, get_args
 
 import numpy as np
 
-from kernsemble._counts import counted
 from kernsemble._folds import fold_scores
 from kernsemble.cli.console import CommandError
 from kernsemble.cli.training_data import TrainingData
@@ -122,23 +121,6 @@ def leaderboard(model: Any, metric: str) -> list[LeaderboardEntry]:
     return list(best.values())
 
 
-def search_summary(model: Any, n_compared: int) -> str:
-    """Return a line about what was compared, and what was left out or eliminated before."""
-    found = getattr(model, "search_summary_", None)
-    if found is not None:
-        return in_options(found)
-    n = _n_eliminated(model)
-    eliminated = f"; {n} were eliminated on samples of the rows" if n else ""
-    return f"compared {counted(n_compared, 'setting')} of kernel and scaling{eliminated}"
-
-
-def _n_eliminated(model: Any) -> int:
-    """Return the number of kernels and scalings of a race that were not finalists."""
-    raced = getattr(model, "race_results_", None)
-    if not raced:
-        return 0
-    finalists = {
-        (str(each["kernel"]), str(each["scaling"])) for each in model.cv_results_["params"]
-    }
-    everyone = zip(map(str, raced["kernel"]), map(str, raced["scaling"]), strict=True)
-    return len(set(everyone) - finalists)
+def search_summary(model: Any) -> str:
+    """Return a line about the settings that were compared, and those left out."""
+    return in_options(model.search_summary_)

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from kernsemble.cli.console import CommandError
-from kernsemble.cli.table_files import MISSING, Reading
+from kernsemble.cli.console import CommandError, WrongUsageError, join_names
+from kernsemble.cli.table_files import MISSING, Reading, TableFile
 
 __all__ = [
     "DayFirst",
@@ -28,8 +28,11 @@ __all__ = [
     "check_output",
     "limit_threads",
     "reading",
+    "required_target",
     "split_names",
 ]
+
+LIKELY_TARGETS = ("target", "label", "class", "y", "outcome", "response")
 
 ModelFile = Annotated[
     Path, typer.Argument(metavar="MODEL", help="Model file written by `kernsemble fit --out`.")
@@ -41,7 +44,7 @@ Table = Annotated[
         help="CSV, Excel or Parquet file, maybe in .gz or .zip; - for standard input.",
     ),
 ]
-Target = Annotated[str, typer.Option("--target", "-t", help="Column to predict.")]
+Target = Annotated[str | None, typer.Option("--target", "-t", help="Column to predict.")]
 Drop = Annotated[list[str] | None, typer.Option("--drop", help="Column to ignore; repeatable.")]
 Missing = Annotated[
     list[str] | None,
@@ -102,6 +105,18 @@ def reading(
         raise typer.BadParameter(f"{decimal!r}: use . or ,", param_hint="--decimal")
     markers = tuple(dict.fromkeys((*MISSING, *(missing or ()))))
     return Reading(markers, encoding, decimal, header, day_first)  # type: ignore[arg-type]
+
+
+def required_target(target: str | None, table: TableFile) -> str:
+    """Return the target; raise an error that lists the columns if there is none."""
+    if target is not None:
+        return target
+    columns = table.columns
+    likely = [name for name in columns if name.lower() in LIKELY_TARGETS] or columns[-1:]
+    raise WrongUsageError(
+        f"--target is missing, the column to predict: {table.path} has the columns "
+        f"{join_names(columns, 12)}; perhaps --target {likely[0]!r}"
+    )
 
 
 def split_names(given: list[str]) -> tuple[str, ...]:

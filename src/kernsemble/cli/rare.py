@@ -31,6 +31,7 @@ from kernsemble.cli.options import (
     Target,
     check_output,
     reading,
+    required_target,
 )
 from kernsemble.cli.progress import follow
 from kernsemble.cli.table_files import TableFile
@@ -54,7 +55,7 @@ class RareClassScores(NamedTuple):
 
 def rare(  # noqa: PLR0913, PLR0917 (options, given by name)
     table: Table,
-    target: Target,
+    target: Target = None,
     rare: Annotated[
         str | None, typer.Option("--rare", help="Rare class; default: the smallest.")
     ] = None,
@@ -94,6 +95,7 @@ def rare(  # noqa: PLR0913, PLR0917 (options, given by name)
     from kernsemble.preprocessing import TableEncoder
 
     file = TableFile(table, reading(missing, encoding, decimal, header, day_first))
+    target = required_target(target, file)
     task = None if rare is None else "classification"
     data = read_training_data(file, target, drop or (), task, keep=keep or ())  # type: ignore[arg-type]
     label = None if rare is None else _label(rare, data, table, data.target)

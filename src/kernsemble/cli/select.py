@@ -30,6 +30,7 @@ from kernsemble.cli.options import (
     Target,
     check_output,
     reading,
+    required_target,
 )
 from kernsemble.cli.progress import follow
 from kernsemble.cli.table_files import TableFile
@@ -49,7 +50,7 @@ class RankedColumn(NamedTuple):
 
 def select(  # noqa: PLR0913, PLR0917 (options, given by name)
     table: Table,
-    target: Target,
+    target: Target = None,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", help="CSV file to write: the selected columns and the target."),
@@ -82,6 +83,7 @@ def select(  # noqa: PLR0913, PLR0917 (options, given by name)
     from kernsemble.preprocessing import TableEncoder
 
     file = TableFile(table, reading(missing, encoding, decimal, header, day_first))
+    target = required_target(target, file)
     data = read_training_data(file, target, drop or (), keep=keep or ())
     target = data.target
     criterion = criterion or _criterion(data, table, target)

@@ -5,6 +5,7 @@ names, another one the phrases that contain neither.
 """
 
 import re
+from collections.abc import Callable
 
 from kernsemble.cli.console import one_line
 from kernsemble.exceptions import ArgumentError
@@ -31,7 +32,14 @@ OPTIONS = {
     "tol": "--tol",
 }
 
-PHRASES: tuple[tuple[str, str], ...] = (  # regular expressions, in order
+
+def _loss_option(found: re.Match[str]) -> str:
+    return f"use --loss {found[1].replace(' ', '_')}"
+
+
+PHRASES: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (  # in this order
+    tuple[str, str | Callable[[re.Match[str]], str]], ...
+] = (  # regular expressions, in order
     (r" of X\b", ""),
     (r" \(NaN\)", ""),
     (r"\bX has\b", "the table has"),
@@ -41,6 +49,9 @@ PHRASES: tuple[tuple[str, str], ...] = (  # regular expressions, in order
     (r"^y:", "the target:"),
     (r"\bpass float32 rows to halve it", "use fewer rows"),
     (r"\b(fit|pass|use) fewer rows\b", "fit fewer rows with --max-rows"),
+    (r", or fewer rows\b", ", or fewer rows with --max-rows"),
+    (r", or free memory\b", ", or raise --memory"),
+    (r"\buse the ([a-z]+(?: [a-z]+)?) loss\b", _loss_option),
     (r" rows of positive weight", " rows"),
     (r", or leave zero-weight rows out of the folds", ""),
     (r",? by sample_weight or class_weight", ""),
