@@ -38,8 +38,6 @@ def _loss_option(found: re.Match[str]) -> str:
 
 
 PHRASES: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (  # in this order
-    tuple[str, str | Callable[[re.Match[str]], str]], ...
-] = (  # regular expressions, in order
     (r" of X\b", ""),
     (r" \(NaN\)", ""),
     (r"\bX has\b", "the table has"),
