@@ -20,7 +20,7 @@ from kernsemble.report.row_samples import RowSample, rows_at
 
 MAX_ROWS = 200  # maximum number of sampled rows
 MAX_INPUTS = 30  # maximum number of columns that the reader can change
-MAX_NUMBERS = 50_000  # maximum number of knots, values and heights in the page
+MAX_NUMBERS = 30_000  # maximum number of knots, values and heights in the page
 MAX_MACHINES = 66  # maximum number of machines: pairs of twelve classes
 
 
