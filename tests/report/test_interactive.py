@@ -383,6 +383,33 @@ def check_categories_and_missing_values(page, tool, row):
     assert tool.locator('[data-column="age"]').get_by_label("missing").count() == 0
 
 
+def test_a_date_moves_its_calendar_parts(browser, folder):
+    when = pd.Series(pd.date_range("2023-11-30 06:30", periods=60, freq="31h"))
+    X = pd.DataFrame({"when": when, "x": np.arange(60) % 7})
+    X.loc[3, "when"] = pd.NaT
+    y = np.where((when.dt.day_of_week > 2) ^ (X["x"] > 5), "yes", "no")
+    model = InfiniteEnsembleClassifier(**ADDITIVE).fit(X, y)
+    page, messages = opened(browser, write_report(model, folder / "dates.html", X, y))
+    tool = page.locator("#what-if-tool")
+    tool.locator("[data-part=row]").select_option(index=10)
+    row = X.iloc[[10]].copy()
+    for text in (None, "2024-01-05T17:45", "2024-02-11T00:00", "missing"):
+        if text == "missing":
+            tool.locator('[data-column="when"]').get_by_label("missing").check()
+        elif text is not None:
+            tool.get_by_label("when", exact=True).fill(text)
+        row["when"] = row["when"] if text is None else pd.NaT if text == "missing" else text
+        row["when"] = pd.to_datetime(row["when"])
+        expected = EnsembleView.from_estimator(model, X).explain(row)
+        for name, value in zip(expected.feature_names, expected.contributions[0], strict=True):
+            shown = tool.locator(f'[data-column="{name}"] output').get_attribute("data-value")
+            assert_allclose(float(shown), value, atol=1e-9)
+        value = model.decision_function(row)[0]
+        assert_allclose(shown_number(tool, "value"), value, atol=1e-9)
+    assert messages == []
+    page.context.close()
+
+
 def test_contributions_to_a_class_are_the_mean_of_its_pairs(browser, folder):
     model, found, X, _ = report("classes")
     page, messages = page_of(browser, folder, "classes")

@@ -49,11 +49,19 @@ Combination: TypeAlias = Literal["one machine", "one per class", "one per pair"]
 
 
 class ColumnData(TypedDict):
-    """A column: its name, its kind and, of a column of categories, these; None is missing."""
+    """An encoded column.
+
+    A column of categories lists them, None for missing. The numbers of a column of dates
+    (`is_date`) are days since 1970-01-01; those of a column with `part_of` are the `part` of the
+    date in that column: month (from 1), weekday (1 for Monday) or hour.
+    """
 
     name: str
     kind: Literal["number", "category"]
     categories: NotRequired[list[Any]]
+    is_date: NotRequired[bool]
+    part_of: NotRequired[str]
+    part: NotRequired[str]
 
 
 class FunctionData(TypedDict):
@@ -143,7 +151,7 @@ def additive_model(
         "classes": fitted.classes_.tolist() if is_classifier(fitted) else None,
         "combination": _combination(fitted, len(views)),
         "link": link,
-        "columns": [_column(names[d], known[d]) for d in kept],
+        "columns": [_column(fitted, names, d) for d in kept],
         "machines": [
             {
                 "label": view.label,
@@ -173,10 +181,18 @@ def _combination(model: Any, n_machines: int) -> Combination:
     return "one per pair" if is_pairs else "one per class"
 
 
-def _column(name: str, known: tuple[Any, ...] | None) -> ColumnData:
-    if known is None:
-        return {"name": name, "kind": "number"}
-    return {"name": name, "kind": "category", "categories": list(known)}
+def _column(model: Any, names: Sequence[str], d: int) -> ColumnData:
+    known, table = column_categories(model)[d], getattr(model, "mixed_table_", None)
+    if known is not None:
+        return {"name": names[d], "kind": "category", "categories": list(known)}
+    found: ColumnData = {"name": names[d], "kind": "number"}
+    if table is not None and d in table.dates:
+        found["is_date"] = True
+    place = d - model.n_features_in_
+    if table is not None and place >= 0:
+        source, part = table.parts[place]
+        found |= {"part_of": names[source], "part": part}
+    return found
 
 
 def function_data(shape: Shape, known: tuple[Any, ...] | None) -> FunctionData:

@@ -16,6 +16,7 @@ from kernsemble.inspection.additive_model import (
     function_data,
 )
 from kernsemble.inspection.fitted_models import as_fitted_model, column_categories
+from kernsemble.report.data_summary import category_name
 from kernsemble.report.row_samples import RowSample, rows_at
 
 MAX_ROWS = 200  # maximum number of sampled rows
@@ -25,8 +26,13 @@ MAX_MACHINES = 66  # maximum number of machines: pairs of twelve classes
 
 
 class Input(TypedDict):
-    """The input of a column: its range and quartiles for numbers, and whether it can be missing."""
+    """The input of a column.
 
+    Range and quartiles of numbers, and whether they are whole and can be missing; names of
+    categories, of which a missing one is one.
+    """
+
+    names: list[str]
     quantiles: list[float]
     is_whole: bool
     can_be_missing: bool
@@ -52,6 +58,7 @@ class WhatIfData(TypedDict):
     """The data of the section, as the page embeds them."""
 
     model: AdditiveModel
+    class_names: list[str]
     inputs: list[Input]
     outputs: list[Output]
     rows: list[SampledRow]
@@ -142,6 +149,7 @@ def what_if(
     plain = additive_model(machines.views, columns)
     data: WhatIfData = {
         "model": plain,
+        "class_names": [str(name) for name in plain["classes"] or ()],
         "inputs": [_input(machines, d, rows) for d in columns],
         "outputs": _outputs(plain),
         "rows": _sampled_rows(machines, scored, places, rows, columns),
@@ -177,12 +185,10 @@ def _sample(n_rows: int, explained: IntArray) -> IntArray:
 
 
 def _input(machines: _Machines, column: int, rows: FloatArray) -> Input:
-    if machines.known[column] is not None:
-        return {
-            "quantiles": [],
-            "is_whole": False,
-            "can_be_missing": False,
-        }  # a category of its own
+    known = machines.known[column]
+    if known is not None:
+        names = [category_name(known, code) for code in range(len(known))]
+        return {"names": names, "quantiles": [], "is_whole": False, "can_be_missing": False}
     background = machines.views[0].background
     assert background is not None
     values = background[:, column]
@@ -191,6 +197,7 @@ def _input(machines: _Machines, column: int, rows: FloatArray) -> Input:
     occurs = len(present) < len(values) or bool(np.isnan(rows[:, column]).any())
     quantiles = np.quantile(present, [0.0, 0.25, 0.5, 0.75, 1.0]) if len(present) else np.zeros(5)
     return {
+        "names": [],
         "quantiles": quantiles.tolist(),
         "is_whole": bool((present == np.round(present)).all()),
         "can_be_missing": supports and occurs,

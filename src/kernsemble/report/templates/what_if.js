@@ -166,7 +166,7 @@ const evaluate = (() => {
 (window.reportParts ||= []).push((drawn) => {
   const tool = document.getElementById("what-if-tool");
   if (!tool) return;
-  const { model, inputs, outputs, rows } = drawn.what_if;
+  const { model, inputs, outputs, rows, class_names: classNames } = drawn.what_if;
   const part = (name) => tool.querySelector(`[data-part="${name}"]`);
   const [picker, outputChoice] = [part("row"), part("output")];
   const places = model.columns.map((_, d) => d);
@@ -216,46 +216,80 @@ const evaluate = (() => {
 
   // -- inputs
 
-  function numberInput(d, change) {
+  const DAY = 864e5; // milliseconds
+
+  function datePart(part, days) {
+    const date = new Date(Math.round(days * DAY));
+    if (part === "month") return date.getUTCMonth() + 1;
+    if (part === "weekday") return ((date.getUTCDay() + 6) % 7) + 1;
+    return date.getUTCHours();
+  }
+
+  function change(d, value) {
+    state[d] = value;
+    model.columns.forEach(({ part_of: source, part }, k) => {
+      if (source === model.columns[d].name)
+        state[k] = value === null ? null : datePart(part, value);
+    });
+    update();
+  }
+
+  function numberInput(d) {
     const { quantiles, is_whole: isWhole, can_be_missing: canBeMissing } = inputs[d];
+    const { name, is_date: isDate } = model.columns[d];
     const [low, , median, , high] = quantiles;
-    const name = model.columns[d].name;
+    const unit = isDate ? DAY : 1;
+    const text = isDate ? (days) => new Date(days * DAY).toISOString().slice(0, 10) : shown;
+    const rounded = isDate ? (x) => Math.round(x * 1440) / 1440 : (x) => Number(x.toPrecision(6));
     const ticks = made("datalist", { id: `what-if-ticks-${d}` },
       ...quantiles.map((value) => made("option", { value })));
     const slider = made("input", { type: "range", min: low, max: high,
-      step: isWhole ? 1 : "any", disabled: low === high, ariaLabel: `${name}, slider` });
+      step: isWhole ? 1 : "any", ariaLabel: `${name}, slider` });
     slider.setAttribute("list", ticks.id);
-    const field = made("input", { type: "number", step: "any", ariaLabel: name });
+    const type = isDate ? (isWhole ? "date" : "datetime-local") : "number";
+    const field = made("input", { type, step: "any", ariaLabel: name });
     const box = made("input", { type: "checkbox" });
     const range = made("small", { textContent:
-      `${shown(low)} to ${shown(high)}, median ${shown(median)}` });
-    const controls = made("div", { className: "values" }, slider, field, ticks);
-    controls.append(range);
+      `${text(low)} to ${text(high)}, median ${text(median)}` });
+    const controls = made("div", { className: "values" }, slider, field, ticks, range);
     if (canBeMissing) controls.append(made("label", {}, box, " missing"));
     slider.addEventListener("input", () =>
-      change(isWhole ? slider.valueAsNumber : Number(slider.valueAsNumber.toPrecision(6))));
+      change(d, isWhole ? slider.valueAsNumber : rounded(slider.valueAsNumber)));
     field.addEventListener("input", () => {
-      if (!Number.isNaN(field.valueAsNumber)) change(field.valueAsNumber);
+      if (!Number.isNaN(field.valueAsNumber)) change(d, field.valueAsNumber / unit);
     });
-    box.addEventListener("change", () => change(box.checked ? null : median));
+    box.addEventListener("change", () => change(d, box.checked ? null : median));
     const show = (value) => {
       box.checked = value === null;
       slider.disabled = value === null || low === high;
       field.disabled = value === null;
-      if (value === null) field.value = "";
-      else if (field.valueAsNumber !== value) field.value = value;
-      if (value !== null) slider.value = value;
+      if (value === null) {
+        field.value = "";
+        return;
+      }
+      slider.value = value;
+      if (field.valueAsNumber / unit !== value)
+        field.valueAsNumber = isDate ? Math.round(value * DAY) : value;
     };
     return { controls, show };
   }
 
-  function categoryInput(d, change) {
+  // A part of a date, which changes with it.
+  function partDisplay(d) {
+    const { part, part_of: source } = model.columns[d];
+    const text = made("span");
+    const show = (value) => {
+      text.textContent = value === null ? "missing" : `${part} ${value} of ${source}`;
+    };
+    return { controls: made("div", { className: "values" }, text), show };
+  }
+
+  function categoryInput(d) {
     const { name, categories } = model.columns[d];
-    const texts = [...categories.map((each) => (each === null ? "missing" : String(each))),
-      "another category"];
     const choice = made("select", { ariaLabel: name },
-      ...texts.map((textContent) => made("option", { textContent })));
-    choice.addEventListener("change", () => change(categories[choice.selectedIndex]));
+      ...[...inputs[d].names, "another category"].map((textContent) =>
+        made("option", { textContent })));
+    choice.addEventListener("change", () => change(d, categories[choice.selectedIndex]));
     const show = (value) => {
       const place = categories.indexOf(value);
       choice.selectedIndex = place < 0 ? categories.length : place;
@@ -277,12 +311,15 @@ const evaluate = (() => {
     return { elements: [made("div", { className: "bar", ariaHidden: "true" }, fill), output], show };
   }
 
+  function inputOf(d) {
+    const { kind, part_of: source } = model.columns[d];
+    if (kind === "category") return categoryInput(d);
+    const isShown = model.columns.some(({ name }) => name === source);
+    return isShown ? partDisplay(d) : numberInput(d);
+  }
+
   const lines = places.map((d) => {
-    const change = (value) => {
-      state[d] = value;
-      update();
-    };
-    const input = (model.columns[d].kind === "number" ? numberInput : categoryInput)(d, change);
+    const input = inputOf(d);
     const bar = contributionBar();
     const line = made("div", { className: "line" },
       made("span", { className: "name", textContent: model.columns[d].name }),
@@ -297,10 +334,10 @@ const evaluate = (() => {
 
   // -- results
 
-  const classLines = (model.classes || []).map((name) => {
+  const classLines = classNames.map((name) => {
     const fill = made("span", { className: "up" });
     const output = made("output");
-    const text = made("span", { className: "name", textContent: String(name) });
+    const text = made("span", { className: "name", textContent: name });
     const bar = made("div", { className: "bar", ariaHidden: "true" }, fill);
     const line = made("div", { className: "line" }, text, bar, output);
     part("classes").append(line);
