@@ -101,10 +101,13 @@ class RowsToExplain(NamedTuple):
         """Return rows of a sample by place, predicted by the model."""
         rows = rows_at(sample.X, places)
         known = zip(sample.indices[places], sample.y[places], model.predict(rows), strict=True)
-        return cls(rows, [(int(k), _text(true), _text(found)) for k, true, found in known])
+        return cls(
+            rows, [(int(k), target_text(true), target_text(found)) for k, true, found in known]
+        )
 
 
-def _text(target: Any) -> str:
+def target_text(target: Any) -> str:
+    """Return a class or a number as text."""
     return f"{target:.5g}" if isinstance(target, (float, np.floating)) else str(target)
 
 

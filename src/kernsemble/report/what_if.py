@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
@@ -15,8 +14,10 @@ from kernsemble.inspection.additive_model import (
     additive_model,
     function_data,
 )
+from kernsemble.inspection.class_machines import ClassModel, by_class
 from kernsemble.inspection.fitted_models import as_fitted_model, column_categories
 from kernsemble.report.data_summary import category_name
+from kernsemble.report.machine_summary import target_text
 from kernsemble.report.row_samples import RowSample, rows_at
 
 MAX_ROWS = 200  # maximum number of sampled rows
@@ -151,7 +152,7 @@ def what_if(
         "model": plain,
         "class_names": [str(name) for name in plain["classes"] or ()],
         "inputs": [_input(machines, d, rows) for d in columns],
-        "outputs": _outputs(plain),
+        "outputs": _outputs(model),
         "rows": _sampled_rows(machines, scored, places, rows, columns),
     }
     return WhatIf(data, n_others=len(first.feature_names) - len(columns))
@@ -204,20 +205,14 @@ def _input(machines: _Machines, column: int, rows: FloatArray) -> Input:
     }
 
 
-def _outputs(model: AdditiveModel) -> list[Output]:
-    """Return the only machine; else for each class its machine, or the mean of its pairs."""
-    n_machines, classes = len(model["machines"]), model["classes"]
-    if n_machines == 1 or classes is None:
-        return [{"name": model["machines"][0]["label"], "weights": [1.0]}]
-    weights = np.eye(len(classes), n_machines)
-    if model["combination"] == "one per pair":
-        weights = np.zeros((len(classes), n_machines))
-        for machine, pair in enumerate(combinations(range(len(classes)), 2)):
-            weights[pair, machine] = 1.0, -1.0
-        weights /= len(classes) - 1
+def _outputs(model: Any) -> list[Output]:
+    """Return the only machine, or that of each class."""
+    found = by_class(model)
+    n = len(found.labels)
+    weights = found.weights if isinstance(found, ClassModel) else np.eye(n)
     return [
-        {"name": str(name), "weights": each.tolist()}
-        for name, each in zip(classes, weights, strict=True)
+        {"name": name, "weights": each.tolist()}
+        for name, each in zip(found.labels, weights, strict=True)
     ]
 
 
@@ -236,7 +231,7 @@ def _sampled_rows(
     return [
         {
             "number": int(scored.indices[place]) + 1,
-            "target": _text(scored.y[place]),
+            "target": target_text(scored.y[place]),
             "values": [None if np.isnan(value) else value for value in values],
             "others": left_out,
         }
@@ -244,7 +239,3 @@ def _sampled_rows(
             places.tolist(), rows[:, list(columns)].tolist(), rest.tolist(), strict=True
         )
     ]
-
-
-def _text(target: Any) -> str:
-    return f"{target:.5g}" if isinstance(target, (float, np.floating)) else str(target)
