@@ -60,7 +60,7 @@ def main() -> None:
         "six machines of four classes": (InfiniteEnsembleClassifier(**settings), classes),
         "rows on demand": (InfiniteEnsembleClassifier(cache_size=60, **settings), y),
         "selection": (
-            InfiniteEnsembleClassifierCV(Cs=(1.0, 10.0, 100.0), tol=1e-6, solver="exact"),
+            InfiniteEnsembleClassifierCV("stump", Cs=(1.0, 10.0, 100.0), tol=1e-6, solver="exact"),
             y,
         ),
     }

@@ -214,7 +214,7 @@ def test_views_with_numbers_as_categories_and_missing_values():
         LPBoostClassifier(C=0.1),
         LPBoostClassifierCV(Cs=[0.05, 0.1], cv=3),
         SVMPath("stump"),
-        InfiniteEnsembleClassifierCV(Cs=[0.1, 1.0], cv=3, calibration=None),
+        InfiniteEnsembleClassifierCV("stump", Cs=[0.1, 1.0], cv=3, calibration=None),
     ],
     ids=lambda model: type(model).__name__,
 )
@@ -226,7 +226,7 @@ def test_views_of_other_models(model, n_classes):
 
 def test_views_of_regressors_with_model_selection():
     X, _, Z = sample()
-    model = InfiniteEnsembleRegressorCV(Cs=[0.1, 1.0], cv=3).fit(X, X[:, 0] ** 2)
+    model = InfiniteEnsembleRegressorCV("stump", Cs=[0.1, 1.0], cv=3).fit(X, X[:, 0] ** 2)
     assert_view_is_the_machine(model, X, Z)
 
 

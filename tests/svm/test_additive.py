@@ -285,6 +285,7 @@ def test_every_setting_is_scored_as_on_the_matrix():
         "scaling": ["range", None],
         "Cs": (0.01, 0.1),
         "cv": 3,
+        "loss": "hinge",
     }
     one = InfiniteEnsembleClassifierCV(solver="additive", tol=1e-9, **settings).fit(X, y)
     other = InfiniteEnsembleClassifierCV(solver="exact", tol=1e-8, **settings).fit(X, y)
@@ -309,16 +310,17 @@ def test_by_default_penalties_are_multiples_of_the_scale():
 
 def test_selection_by_probabilities_needs_the_logistic_loss():
     settings = {"scoring": "neg_log_loss", "cv": 3, "solver": "additive"}
-    machine = InfiniteEnsembleClassifierCV(loss="logistic", calibration=None, **settings)
+    machine = InfiniteEnsembleClassifierCV("stump", loss="logistic", calibration=None, **settings)
     machine.fit(IRIS, SPECIES)
     assert machine.best_score_ > -0.4
     assert_array_equal(machine.predict_proba(IRIS).argmax(axis=1), machine.predict(IRIS))
     with pytest.raises(ValueError, match="loss='logistic'"):
-        InfiniteEnsembleClassifierCV(**settings).fit(IRIS, SPECIES)
+        InfiniteEnsembleClassifierCV("stump", loss="hinge", **settings).fit(IRIS, SPECIES)
 
 
 def test_tables_and_matrix_select_the_same_regressor():
-    settings = {"Cs": (0.1, 1.0), "epsilons": (0.1,), "cv": 3}
+    loss = "epsilon_insensitive"
+    settings = {"kernel": "stump", "Cs": (0.1, 1.0), "epsilons": (0.1,), "cv": 3, "loss": loss}
     one = InfiniteEnsembleRegressorCV(solver="additive", tol=1e-9, **settings).fit(X, TARGET)
     other = InfiniteEnsembleRegressorCV(solver="exact", tol=1e-8, **settings).fit(X, TARGET)
     assert one.best_params_ == other.best_params_

@@ -151,7 +151,7 @@ def test_errors_of_a_scorer_are_its_own():
         return None.score
 
     with pytest.raises(AttributeError, match="score"):
-        InfiniteEnsembleClassifierCV(scoring=broken, cv=3).fit(X, y)
+        InfiniteEnsembleClassifierCV("stump", scoring=broken, cv=3).fit(X, y)
 
 
 def test_probabilities_of_an_automatic_loss_depend_on_the_solver():

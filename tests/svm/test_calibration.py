@@ -54,6 +54,7 @@ def test_the_largest_probability_is_that_of_the_class_predicted(
 ):
     X, y = mixture(600, n_classes, seed=n_classes)
     machine = InfiniteEnsembleClassifierCV(
+        "stump",
         Cs=(0.1, 1.0),
         cv=FOLDS,
         calibration=calibration,
@@ -241,10 +242,10 @@ def test_probabilities_are_frequencies():
 
 def test_calibration_repeats_exactly_and_fits_nothing_more():
     X, y = mixture(120, 3, seed=1)
-    machine = InfiniteEnsembleClassifierCV(Cs=(0.1, 1.0), cv=3)
+    machine = InfiniteEnsembleClassifierCV("stump", Cs=(0.1, 1.0), cv=3)
     with_curves = machine.fit(X, y).predict_proba(X)
     assert_array_equal(machine.fit(X, y).predict_proba(X), with_curves)
-    without = InfiniteEnsembleClassifierCV(Cs=(0.1, 1.0), cv=3, calibration=None).fit(X, y)
+    without = InfiniteEnsembleClassifierCV("stump", Cs=(0.1, 1.0), cv=3, calibration=None).fit(X, y)
     assert_array_equal(without.decision_function(X), machine.decision_function(X))
 
 
@@ -307,7 +308,9 @@ def test_all_held_out_predictions_are_used_for_calibration(cv):
 def test_tiny_and_separable_samples_have_probabilities(calibration):
     rows = np.array([[0.0], [0.1], [0.2], [5.0], [5.1], [5.2]])
     classes = np.array(["left", "left", "left", "right", "right", "right"])
-    machine = InfiniteEnsembleClassifierCV(cv=3, calibration=calibration).fit(rows, classes)
+    machine = InfiniteEnsembleClassifierCV("stump", cv=3, calibration=calibration).fit(
+        rows, classes
+    )
     p = machine.predict_proba([[-1e6], [0.1], [5.1], [1e6]])
     assert_array_equal(p.argmax(axis=1), [0, 0, 1, 1])
     assert ((p > 0.05) & (p < 0.95)).all()  # three rows of a class prove no more
@@ -315,7 +318,7 @@ def test_tiny_and_separable_samples_have_probabilities(calibration):
 
 def test_without_calibration_there_are_no_probabilities():
     X, y = load_iris(return_X_y=True)
-    machine = InfiniteEnsembleClassifierCV(Cs=(1.0,), calibration=None).fit(X, y)
+    machine = InfiniteEnsembleClassifierCV("stump", Cs=(1.0,), calibration=None).fit(X, y)
     for method in ("predict_proba", "predict_log_proba"):
         assert not hasattr(machine, method)
     with pytest.raises(AttributeError) as caught:
@@ -326,7 +329,7 @@ def test_without_calibration_there_are_no_probabilities():
 def test_unknown_kinds_are_refused():
     X, y = load_iris(return_X_y=True)
     with pytest.raises(ValueError, match="calibration = 'platt': use one of 'sigmoid', 'isotonic'"):
-        InfiniteEnsembleClassifierCV(calibration="platt").fit(X, y)
+        InfiniteEnsembleClassifierCV("stump", calibration="platt").fit(X, y)
 
 
 @pytest.mark.parametrize("calibration", KINDS)
@@ -350,13 +353,15 @@ def test_pairs_that_no_fold_tests_are_undecided(calibration):
     rows, classes = load_iris(return_X_y=True)
     first = np.flatnonzero(classes == 0)
     cv = [(np.r_[np.flatnonzero(classes != 0), first[:10]], first[10:])]
-    machine = InfiniteEnsembleClassifierCV(cv=cv, calibration=calibration).fit(rows, classes)
+    machine = InfiniteEnsembleClassifierCV("stump", cv=cv, calibration=calibration).fit(
+        rows, classes
+    )
     assert_allclose(machine.predict_proba(rows).sum(axis=1), 1.0)
 
 
 def test_probabilities_need_a_fit_with_calibration():
     rows, classes = load_iris(return_X_y=True)
-    machine = InfiniteEnsembleClassifierCV(calibration=None).fit(rows, classes)
+    machine = InfiniteEnsembleClassifierCV("stump", calibration=None).fit(rows, classes)
     machine.set_params(calibration="sigmoid")
     with pytest.raises(AttributeError, match="predict_proba"):
         machine.predict_proba(rows)

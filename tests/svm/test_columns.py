@@ -141,7 +141,7 @@ def test_a_machine_of_named_columns_survives_pickle_and_files(solver, tmp_path):
         assert_array_equal(again.decision_function(mixed()), fitted.decision_function(mixed()))
 
 
-@pytest.mark.parametrize("estimator", [machine(), InfiniteEnsembleClassifierCV(cv=3)])
+@pytest.mark.parametrize("estimator", [machine(), InfiniteEnsembleClassifierCV("stump", cv=3)])
 def test_names_need_names(estimator):
     estimator = clone(estimator).set_params(kernel=Stump().on("age"))
     for table in (NUMBERS, pd.DataFrame(NUMBERS)):

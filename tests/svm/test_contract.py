@@ -20,7 +20,7 @@ ESTIMATORS = [
     InfiniteEnsembleClassifier(tol=TIGHT),
     InfiniteEnsembleClassifier("perceptron", C=1.0, scaling="rank", tol=TIGHT),
     InfiniteEnsembleClassifier(multiclass="one-vs-rest", class_weight="balanced", tol=TIGHT),
-    InfiniteEnsembleClassifierCV(Cs=(0.1, 1.0), cv=3, tol=TIGHT),
+    InfiniteEnsembleClassifierCV("stump", Cs=(0.1, 1.0), cv=3, tol=TIGHT),
     InfiniteEnsembleClassifierCV(
         [Laplacian(0.1), Laplacian()],
         Cs=(0.1, 1.0),
@@ -38,10 +38,10 @@ ESTIMATORS = [
         Laplacian(), solver="additive", loss="logistic", n_grids=8, tol=TIGHT
     ),
     InfiniteEnsembleClassifierCV(
-        solver="additive", loss="squared_hinge", Cs=(0.1, 1.0), cv=3, tol=1e-14
+        "stump", solver="additive", loss="squared_hinge", Cs=(0.1, 1.0), cv=3, tol=1e-14
     ),
     InfiniteEnsembleClassifierCV(
-        loss="logistic", Cs=(0.1, 1.0), cv=3, multiclass="one-vs-rest", tol=TIGHT
+        "stump", loss="logistic", Cs=(0.1, 1.0), cv=3, multiclass="one-vs-rest", tol=TIGHT
     ),
     KernelPerceptron(),
     KernelPerceptron("gaussian", variant="voted", multiclass="one-vs-rest"),
@@ -50,8 +50,8 @@ ESTIMATORS = [
     InfiniteEnsembleRegressor(tol=TIGHT),
     InfiniteEnsembleRegressor(Laplacian(0.5), epsilon=0.1, scaling=None, tol=TIGHT),
     InfiniteEnsembleRegressor(solver="additive", tol=TIGHTER),
-    InfiniteEnsembleRegressorCV(loss="squared", Cs=(0.1, 1.0), cv=3, tol=TIGHT),
-    InfiniteEnsembleRegressorCV(Cs=(0.1, 1.0), epsilons=(0.1,), cv=3, tol=TIGHT),
+    InfiniteEnsembleRegressorCV("stump", loss="squared", Cs=(0.1, 1.0), cv=3, tol=TIGHT),
+    InfiniteEnsembleRegressorCV("stump", Cs=(0.1, 1.0), epsilons=(0.1,), cv=3, tol=TIGHT),
     SVMPath(),
     SVMPath("stump", C=1.0, multiclass="one-vs-rest", class_weight="balanced"),
 ]

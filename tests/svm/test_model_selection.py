@@ -92,7 +92,7 @@ def test_selection_of_a_regression_is_that_of_a_grid_search(unit):
 
 @pytest.mark.large
 def test_a_selected_regressor_equals_the_plain_one():
-    chosen = InfiniteEnsembleRegressorCV(cv=SHUFFLED, tol=1e-8).fit(R, target)
+    chosen = InfiniteEnsembleRegressorCV("stump", cv=SHUFFLED, tol=1e-8).fit(R, target)
     plain = InfiniteEnsembleRegressor(C=chosen.C_, epsilon=chosen.epsilon_, tol=1e-8)
     assert_allclose(plain.fit(R, target).predict(R), chosen.predict(R), rtol=1e-5)
     assert len(chosen.duality_gap_) == 1
@@ -168,7 +168,9 @@ def test_selection_on_little_memory_is_the_same():
 
 
 def test_selection_by_another_score():
-    machine = InfiniteEnsembleClassifierCV(Cs=(0.1, 1.0), scoring="roc_auc", cv=3).fit(X, y)
+    machine = InfiniteEnsembleClassifierCV("stump", Cs=(0.1, 1.0), scoring="roc_auc", cv=3).fit(
+        X, y
+    )
     theirs = GridSearchCV(
         SVC(kernel=machine.kernel_, tol=1e-5), {"C": [0.1, 1.0]}, scoring="roc_auc", cv=3
     ).fit(machine.scaling_.transform(X), y)
@@ -178,7 +180,7 @@ def test_selection_by_another_score():
 
 def test_the_default_score_is_the_accuracy():
     weight = np.random.default_rng(0).integers(0, 3, size=120)
-    machine = InfiniteEnsembleClassifierCV(Cs=(0.01, 0.1, 1.0), cv=3)
+    machine = InfiniteEnsembleClassifierCV("stump", Cs=(0.01, 0.1, 1.0), cv=3)
     plain = machine.fit(X, y, sample_weight=weight).cv_results_
     named = machine.set_params(scoring="accuracy").fit(X, y, sample_weight=weight).cv_results_
     assert_allclose(plain["mean_test_score"], named["mean_test_score"], rtol=1e-12)
@@ -192,7 +194,7 @@ def test_selection_by_a_custom_scorer():
         return spearmanr(truth, predicted).statistic
 
     machine = InfiniteEnsembleRegressorCV(
-        Cs=(0.1, 1.0), epsilons=(0.1,), scoring=make_scorer(rank_correlation), cv=3
+        "stump", Cs=(0.1, 1.0), epsilons=(0.1,), scoring=make_scorer(rank_correlation), cv=3
     ).fit(R, target)
     assert sum(seen) == 2 * len(R)
     assert 0.3 < machine.best_score_ < 1.0
@@ -204,7 +206,7 @@ def test_scorers_are_given_the_rows():
         return np.mean(machine.predict(rows)[rows[:, 0] < 0] == truth[rows[:, 0] < 0])
 
     scoring = worst_on_the_left
-    machine = InfiniteEnsembleClassifierCV(Cs=(0.1,), scoring=scoring, cv=3).fit(X, y)
+    machine = InfiniteEnsembleClassifierCV("stump", Cs=(0.1,), scoring=scoring, cv=3).fit(X, y)
     assert 0.5 < machine.best_score_ < 1.0
 
 
@@ -243,7 +245,9 @@ def test_results_have_the_form_of_a_grid_search():
 
 
 def test_results_of_a_regression_contain_the_epsilons():
-    machine = InfiniteEnsembleRegressorCV(Cs=(1.0,), epsilons=(0.2, 0.1), cv=3).fit(R, target)
+    machine = InfiniteEnsembleRegressorCV("stump", Cs=(1.0,), epsilons=(0.2, 0.1), cv=3).fit(
+        R, target
+    )
     assert machine.cv_results_["param_epsilon"].tolist() == [0.1, 0.2]
 
 
@@ -255,7 +259,7 @@ def test_folds_may_be_masks_and_groups():
     pairs = list(GroupKFold(3).split(X, y, groups))
     masks = [tuple(np.isin(np.arange(120), part) for part in pair) for pair in pairs]
     found = [
-        InfiniteEnsembleClassifierCV(Cs=(0.1, 1.0), cv=cv).fit(X, y).cv_results_
+        InfiniteEnsembleClassifierCV("stump", Cs=(0.1, 1.0), cv=cv).fit(X, y).cv_results_
         for cv in (pairs, iter(pairs), masks)
     ]
     for other in found[1:]:
@@ -284,7 +288,10 @@ def test_time_series_folds_train_on_the_past_only():
     ],
 )
 def test_invalid_folds_are_refused(cv, message):
-    for machine in (InfiniteEnsembleClassifierCV(cv=cv), InfiniteEnsembleRegressorCV(cv=cv)):
+    for machine in (
+        InfiniteEnsembleClassifierCV("stump", cv=cv),
+        InfiniteEnsembleRegressorCV("stump", cv=cv),
+    ):
         with pytest.raises(ValueError, match=message):
             machine.fit(X, y)
 
@@ -295,13 +302,13 @@ def test_folds_without_a_class_are_refused():
         pytest.warns(UserWarning, match="The least populated class in y has only 1 member"),
         pytest.raises(ValueError, match=r"no training row of class .*2.*, which has 1 rows"),
     ):
-        InfiniteEnsembleClassifierCV().fit(X, rare)
+        InfiniteEnsembleClassifierCV("stump").fit(X, rare)
 
 
 def test_classes_of_fewer_rows_than_folds_warn_as_in_scikit_learn():
     rare = np.where(np.arange(120) < 3, 2, y)
     with pytest.warns(UserWarning, match="The least populated class in y has only 3 members"):
-        machine = InfiniteEnsembleClassifierCV(Cs=(1.0,)).fit(X, rare)
+        machine = InfiniteEnsembleClassifierCV("stump", Cs=(1.0,)).fit(X, rare)
     assert_allclose(machine.predict_proba(X).sum(axis=1), 1.0)
 
 
@@ -332,13 +339,13 @@ def test_fewer_rows_than_folds_are_refused(machine):
 )
 def test_bad_settings_are_refused(settings, message):
     with pytest.raises(ValueError, match=message.replace("[]", r"\[\]")):
-        InfiniteEnsembleClassifierCV(**settings).fit(X, y)
+        InfiniteEnsembleClassifierCV(**{"kernel": "stump", **settings}).fit(X, y)
 
 
 def test_bad_epsilons_are_refused():
     for epsilons, message in (((), "epsilons = "), ((-0.1,), "epsilons = -0.1: use a finite")):
         with pytest.raises(ValueError, match=message):
-            InfiniteEnsembleRegressorCV(epsilons=epsilons).fit(R, target)
+            InfiniteEnsembleRegressorCV("stump", epsilons=epsilons).fit(R, target)
 
 
 def test_scores_that_are_nan_lose_and_are_an_error_if_all_are():
@@ -347,7 +354,9 @@ def test_scores_that_are_nan_lose_and_are_an_error_if_all_are():
         return np.nan if is_large else np.mean(machine.predict(rows) == truth)
 
     scoring = no_number_at_large_penalties
-    machine = InfiniteEnsembleClassifierCV(Cs=(0.001, 1.0), scoring=scoring, cv=3).fit(X, y)
+    machine = InfiniteEnsembleClassifierCV("stump", Cs=(0.001, 1.0), scoring=scoring, cv=3).fit(
+        X, y
+    )
     assert np.isnan(machine.cv_results_["mean_test_score"]).tolist() == [False, True]
     assert machine.cv_results_["rank_test_score"].tolist() == [1, 2]
     assert machine.C_ == 0.001
@@ -357,7 +366,7 @@ def test_scores_that_are_nan_lose_and_are_an_error_if_all_are():
 
 def test_a_stopped_selection_warns():
     with pytest.warns(ConvergenceWarning) as caught:
-        InfiniteEnsembleClassifierCV(Cs=(1.0, 2.0), cv=3, max_iter=5).fit(X, y)
+        InfiniteEnsembleClassifierCV("stump", Cs=(1.0, 2.0), cv=3, max_iter=5).fit(X, y)
     messages = [str(each.message) for each in caught]
     assert any("by 6 of 6 machines of the cross-validation" in each for each in messages)
     assert any("was reached at violation" in each for each in messages)
@@ -371,7 +380,7 @@ def test_an_interrupt_ends_a_selection(monkeypatch):
     monkeypatch.setattr(folds, "solve_dual", partial(solve_dual, tuning=tuning))
     monkeypatch.setattr(Newton, "step", interrupted)
     for cv in (3, 5):
-        machine = InfiniteEnsembleClassifierCV(Cs=(100.0,), cv=cv, tol=1e-9)
+        machine = InfiniteEnsembleClassifierCV("stump", Cs=(100.0,), cv=cv, tol=1e-9)
         with pytest.raises(KeyboardInterrupt):
             machine.fit(X, y)
         assert not hasattr(machine, "support_")
@@ -394,3 +403,14 @@ def test_trials_with_different_grids_rank_by_score_then_penalty_then_order():
         assert ranked.index == index
         assert ranked.place == (index >= 3)
         assert ranked.params["kernel"] == "ab"[ranked.place]
+
+
+def test_by_default_kernels_race_and_the_loss_follows_the_solver():
+    for family in (InfiniteEnsembleClassifierCV, InfiniteEnsembleRegressorCV):
+        defaults = family().get_params()
+        assert (defaults["kernel"], defaults["loss"]) == ("auto", "auto")
+    machine = InfiniteEnsembleClassifierCV(cv=2, random_state=0).fit(X, y)
+    raced = InfiniteEnsembleClassifierCV("auto", cv=2, loss="hinge", random_state=0).fit(X, y)
+    assert machine.loss_ == "hinge"
+    assert machine.race_results_["kernel"] == raced.race_results_["kernel"]
+    assert machine.best_params_ == raced.best_params_

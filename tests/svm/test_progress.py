@@ -43,7 +43,7 @@ class Interrupting(Recorder):
             {"selection": 1, "refit": 1, "machine": 2 * 3 + 3, "problem": 2 * 3 * 2 * 3},
         ),
         (
-            InfiniteEnsembleRegressorCV(Cs=(0.1, 1.0), epsilons=(0.1, 0.2), cv=3),
+            InfiniteEnsembleRegressorCV("stump", Cs=(0.1, 1.0), epsilons=(0.1, 0.2), cv=3),
             {"selection": 1, "refit": 1, "machine": 2 + 1, "problem": 2 * 2 * 3},
         ),
     ],
@@ -75,7 +75,7 @@ def test_an_error_ends_the_callbacks():
 
 @pytest.mark.parametrize(
     "machine",
-    [InfiniteEnsembleClassifier(warm_start=True), InfiniteEnsembleClassifierCV(cv=3)],
+    [InfiniteEnsembleClassifier(warm_start=True), InfiniteEnsembleClassifierCV("stump", cv=3)],
     ids=lambda machine: type(machine).__name__,
 )
 def test_a_callback_can_interrupt(machine, monkeypatch):
@@ -89,7 +89,7 @@ def test_a_callback_can_interrupt(machine, monkeypatch):
 
 def test_scores_can_be_monitored():
     monitor = callback.ScoringMonitor(scoring="neg_log_loss")
-    machine = InfiniteEnsembleClassifierCV(Cs=(1.0,)).set_callbacks(monitor)
+    machine = InfiniteEnsembleClassifierCV("stump", Cs=(1.0,)).set_callbacks(monitor)
     weight = np.where(y == 1, 2.0, 1.0)
     machine.fit(X, y, sample_weight=weight)
     (entry,) = monitor.get_logs().data

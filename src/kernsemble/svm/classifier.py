@@ -377,7 +377,7 @@ class InfiniteEnsembleClassifierCV(SelectsSettings, EnsembleClassifier):
 
     Parameters
     ----------
-    kernel : str, Kernel or list of those, default="stump"
+    kernel : str, Kernel or list of those, default="auto"
         Kernel, as for `InfiniteEnsembleClassifier`, or a list to select from. Radial kernels that
         differ in gamma only share their distances. With "auto", stumps, perceptrons, trees and
         polytopes race on all scales, many on few rows, few on many, and the three finalists are
@@ -462,7 +462,7 @@ class InfiniteEnsembleClassifierCV(SelectsSettings, EnsembleClassifier):
 
     def __init__(  # noqa: PLR0913, PLR0917 (settings, given by name)
         self,
-        kernel: str | Kernel | Sequence[str | Kernel] = "stump",
+        kernel: str | Kernel | Sequence[str | Kernel] = "auto",
         Cs: Sequence[float] | None = None,
         cv: Any = 5,
         scoring: Any = None,
@@ -476,7 +476,7 @@ class InfiniteEnsembleClassifierCV(SelectsSettings, EnsembleClassifier):
         cache_size: float | None = None,
         random_state: Any = None,
         solver: str = "auto",
-        loss: str = "hinge",
+        loss: str = "auto",
         max_levels: int = 256,
         n_slices: int | None = None,
         n_grids: int = 512,

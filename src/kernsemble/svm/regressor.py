@@ -203,7 +203,7 @@ class InfiniteEnsembleRegressorCV(SelectsSettings, EnsembleRegressor):
 
     Parameters
     ----------
-    kernel : str, Kernel or list of those, default="stump"
+    kernel : str, Kernel or list of those, default="auto"
         Kernel, or a list to select from; "auto" as for `InfiniteEnsembleClassifierCV`, at the
         smallest epsilon.
     Cs : sequence of float, optional
@@ -255,7 +255,7 @@ class InfiniteEnsembleRegressorCV(SelectsSettings, EnsembleRegressor):
     >>> from kernsemble.svm import InfiniteEnsembleRegressorCV
     >>> X, y = make_friedman1(100, noise=1.0, random_state=0)
     >>> X_test, y_test = make_friedman1(1000, noise=1.0, random_state=1)
-    >>> machine = InfiniteEnsembleRegressorCV().fit(X, y)
+    >>> machine = InfiniteEnsembleRegressorCV("stump").fit(X, y)
     >>> machine.best_params_
     {'kernel': 'stump', 'scaling': 'range', 'epsilon': 0.1, 'C': 0.5}
     >>> machine.C_, machine.epsilon_
@@ -268,7 +268,7 @@ class InfiniteEnsembleRegressorCV(SelectsSettings, EnsembleRegressor):
 
     def __init__(  # noqa: PLR0913, PLR0917 (settings, given by name)
         self,
-        kernel: str | Kernel | Sequence[str | Kernel] = "stump",
+        kernel: str | Kernel | Sequence[str | Kernel] = "auto",
         Cs: Sequence[float] | None = None,
         epsilons: Sequence[float] = (0.01, 0.1),
         cv: Any = 5,
@@ -279,7 +279,7 @@ class InfiniteEnsembleRegressorCV(SelectsSettings, EnsembleRegressor):
         cache_size: float | None = None,
         random_state: Any = None,
         solver: str = "auto",
-        loss: str = "epsilon_insensitive",
+        loss: str = "auto",
         max_levels: int = 256,
         n_slices: int | None = None,
         n_grids: int = 512,

@@ -36,7 +36,7 @@ SCALE_FREE_CS, RADIAL_CS = 2.0 ** np.arange(-17, 4, 2), 2.0 ** np.arange(-5, 16,
 
 def _machine(kernel: Any, Cs: Any) -> InfiniteEnsembleClassifierCV:
     """Return a machine with C and width selected by five folds; the data are already scaled."""
-    return InfiniteEnsembleClassifierCV(kernel, Cs, scaling=None)
+    return InfiniteEnsembleClassifierCV(kernel, Cs, scaling=None, loss="hinge")
 
 
 def _by_other_folds(data: TrainTestData, seed: int) -> Values:
@@ -119,7 +119,7 @@ ESTIMATORS: dict[str, Any] = {
     "AdaBoost-Perc from Fisher": AdaBoostClassifierCV(RCDPerceptron(start="fisher")),
     "random forest": RandomForestClassifier(),
     "HistGradientBoosting": HistGradientBoostingClassifier(),
-    "auto": InfiniteEnsembleClassifierCV("auto"),
+    "auto": InfiniteEnsembleClassifierCV("auto", loss="hinge"),
     "SVM-Stump ranks": _machine(Stump(), SCALE_FREE_CS).set_params(scaling="rank"),
 }
 METHODS: dict[str, Method] = {

@@ -75,7 +75,7 @@ def boosted_trees(X: Any, y: Any) -> Any:
 
 def automatic_machine(X: Any, y: Any) -> Any:
     """Return the machine with a selected kernel, its C tuned for accuracy, not for ranking."""
-    return InfiniteEnsembleClassifierCV("auto", random_state=0).fit(X, y)
+    return InfiniteEnsembleClassifierCV("auto", loss="hinge", random_state=0).fit(X, y)
 
 
 def ranking_scores(model: Any, X: Any) -> Any:
