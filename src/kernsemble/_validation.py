@@ -5,13 +5,12 @@ from numbers import Integral
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
 
 from kernsemble._suggestions import suggest
-from kernsemble._typing import Array, FloatArray, IntArray, Rows
+from kernsemble._typing import Array, ArrayLike, FloatArray, IntArray, Rows
 
 Column: TypeAlias = int | str | bool
 

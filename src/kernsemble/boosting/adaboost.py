@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.special import log_softmax, softmax
 from sklearn.utils import check_random_state
 
@@ -13,7 +12,7 @@ from kernsemble._arguments import check_count, check_positive, check_share
 from kernsemble._folds import as_grid
 from kernsemble._jobs import within_n_jobs
 from kernsemble._progress import Task, with_callbacks
-from kernsemble._typing import FloatArray, IntArray
+from kernsemble._typing import ArrayLike, FloatArray, IntArray
 from kernsemble.boosting.adaboost_rounds import AdaBoostEnding, AdaBoostRounds, Ensemble
 from kernsemble.boosting.cross_validation import VotingEnsembleCV
 from kernsemble.boosting.early_stopping import EarlyStopping, run_rounds
@@ -240,7 +239,8 @@ class AdaBoostClassifierCV(VotingEnsembleCV, AdaBoostClassifier):
     Parameters
     ----------
     estimator : classifier or None, default=None
-        The base learner, as for `AdaBoostClassifier`.
+        The base learner: any classifier whose `fit` supports `sample_weight`; None: stumps. Its
+        weights sum to those of the training rows.
     ns_estimators : sequence of int or None, default=None
         Numbers of rounds T to select from; None: 10, 20, …, 1500 as in the papers.
     learning_rate : float, default=1.0
@@ -264,8 +264,20 @@ class AdaBoostClassifierCV(VotingEnsembleCV, AdaBoostClassifier):
         Its mean cross-validated score.
     best_params_, best_index_, cv_results_
         As in GridSearchCV.
-    classes_, estimators_, estimator_weights_, estimator_errors_, voters_, margins_, ending_
-        As for `AdaBoostClassifier`.
+    classes_ : array
+        The classes.
+    estimators_ : list of classifiers
+        The hypotheses, in the order of the rounds.
+    estimator_weights_ : array of shape (T,)
+        Their weights :math:`w_t`.
+    estimator_errors_ : array of shape (T,)
+        Their weighted errors :math:`\varepsilon_t`.
+    voters_ : Voters
+        The hypotheses in the form used for voting; arrays for stumps.
+    margins_ : array
+        The margins of the training rows with positive weight.
+    ending_ : str
+        The reason why boosting ended.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 

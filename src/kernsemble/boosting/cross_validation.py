@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
-from numpy.typing import ArrayLike
 from scipy.special import softmax
 from sklearn.metrics import get_scorer
 from sklearn.utils.metaestimators import available_if
@@ -21,7 +20,7 @@ from kernsemble._folds import (
     share_right,
 )
 from kernsemble._progress import Task
-from kernsemble._typing import FloatArray, IntArray
+from kernsemble._typing import ArrayLike, FloatArray, IntArray
 from kernsemble.boosting.voting_ensemble import VotingEnsemble, decisions, winners
 
 VotesOfPath = Callable[[IntArray, IntArray, int], Iterable[FloatArray]]

@@ -3,7 +3,6 @@
 from typing import Any, Self, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -12,7 +11,7 @@ from kernsemble._arguments import check_choice, check_count, check_share
 from kernsemble._jobs import within_n_jobs
 from kernsemble._memory import physical_memory
 from kernsemble._progress import CallbackSupportMixin, Task, with_callbacks
-from kernsemble._typing import FloatArray, IntArray
+from kernsemble._typing import ArrayLike, FloatArray, IntArray
 from kernsemble._validation import read_weights
 from kernsemble.boosting.early_stopping import split_validation
 from kernsemble.boosting.kernel_boost_rounds import KernelBoostRounds, TemplateSpan

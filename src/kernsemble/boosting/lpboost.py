@@ -6,7 +6,6 @@ from itertools import count, pairwise
 from typing import Any, Literal, Self, TypeAlias, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
@@ -20,7 +19,7 @@ from kernsemble._arguments import (
 from kernsemble._folds import PAPERS_PENALTIES, as_grid
 from kernsemble._jobs import within_n_jobs
 from kernsemble._progress import Task, with_callbacks
-from kernsemble._typing import FloatArray, IntArray
+from kernsemble._typing import ArrayLike, FloatArray, IntArray
 from kernsemble.boosting.cross_validation import VotingEnsembleCV
 from kernsemble.boosting.lpboost_program import LPBoostProgram
 from kernsemble.boosting.voting_ensemble import VotingEnsemble
@@ -259,7 +258,7 @@ class LPBoostClassifierCV(VotingEnsembleCV, LPBoostClassifier):
     Parameters
     ----------
     estimator : classifier or None, default=None
-        The base learner, as for `LPBoostClassifier`.
+        The base learner: any classifier whose `fit` supports `sample_weight`; None: stumps.
     Cs : sequence of float or None, default=None
         Values of C to select from; None: :math:`2^{-17}, 2^{-15}, \dots, 2^3` as in the papers.
     nus : sequence of float or None, default=None
@@ -267,7 +266,9 @@ class LPBoostClassifierCV(VotingEnsembleCV, LPBoostClassifier):
     max_columns : int, default=1000
         Maximum number of hypotheses per fold, for all C together.
     pricing : {"several", "one"}, default="several"
-        Number of hypotheses added per round, as for `LPBoostClassifier`.
+        Whether a round adds all hypotheses of one search that improve the objective (for stumps,
+        the best of each feature), or the best only, as in the papers. The optimum is the same, and
+        "several" needs fewer rounds.
     tol : float, default=1e-6
         Relative duality gap to stop at.
     cv : int, splitter or iterable, default=5
@@ -289,10 +290,29 @@ class LPBoostClassifierCV(VotingEnsembleCV, LPBoostClassifier):
         Its mean cross-validated score.
     best_params_, best_index_, cv_results_
         As in GridSearchCV.
-    classes_, estimators_, estimator_weights_, stage_weights_, voters_, margins_, ending_
-        As for `LPBoostClassifier`.
-    objective_, duality_gap_, violation_, n_iter_
-        As for `LPBoostClassifier`.
+    classes_ : array
+        The classes.
+    estimators_ : list of classifiers
+        The hypotheses in the order in which they were found, including those of weight zero.
+    estimator_weights_ : array
+        Their weights :math:`w_t`.
+    stage_weights_ : sparse matrix of shape (n_rounds, n_estimators)
+        The weights after each round.
+    voters_ : Voters
+        The hypotheses in the form used for voting; arrays for stumps.
+    margins_ : array
+        The margins of the training rows with positive weight.
+    ending_ : str
+        The reason why the search ended.
+    objective_ : float
+        The objective above, or :math:`\rho - \frac1{\nu n}\sum_i\xi_i`.
+    duality_gap_ : float
+        Upper bound of its distance from the optimum over all hypotheses, if the base learner is
+        exhaustive.
+    violation_ : float
+        Largest violation of a dual constraint.
+    n_iter_ : int
+        Number of calls of the base learner.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 

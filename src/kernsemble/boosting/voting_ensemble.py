@@ -4,14 +4,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kernsemble._progress import CallbackSupportMixin
-from kernsemble._typing import FloatArray, IntArray, Rows
+from kernsemble._typing import ArrayLike, FloatArray, IntArray, Rows
 from kernsemble._validation import class_codes, read_classes, read_weights, refuse_one_class
 from kernsemble.learners import DecisionStump
 from kernsemble.learners.hypothesis_search import Cases

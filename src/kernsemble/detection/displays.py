@@ -3,9 +3,9 @@
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from kernsemble._axes import one_axes
+from kernsemble._typing import ArrayLike
 from kernsemble.detection.ranking import HitCurve, hit_curve
 
 if TYPE_CHECKING:

@@ -5,7 +5,6 @@ from numbers import Real
 from typing import Any, Self, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -15,7 +14,7 @@ from kernsemble._conditional_methods import available_if
 from kernsemble._folds import as_grid
 from kernsemble._jobs import within_n_jobs
 from kernsemble._progress import CallbackSupportMixin, Task, with_callbacks
-from kernsemble._typing import FloatArray, IntArray
+from kernsemble._typing import ArrayLike, FloatArray, IntArray
 from kernsemble._validation import read_classes, read_weights, refuse_one_class
 from kernsemble.detection.decision_threshold import check_threshold, tune_threshold
 from kernsemble.detection.held_out_scores import (

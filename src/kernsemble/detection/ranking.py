@@ -3,10 +3,9 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.special import digamma
 
-from kernsemble._typing import BoolArray, FloatArray
+from kernsemble._typing import ArrayLike, BoolArray, FloatArray
 from kernsemble._validation import read_weights
 
 

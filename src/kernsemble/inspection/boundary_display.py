@@ -4,12 +4,11 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.base import is_regressor
 
 from kernsemble._arguments import check_count
 from kernsemble._axes import NEGATIVE, POSITIVE, one_axes, pyplot
-from kernsemble._typing import Array, FloatArray
+from kernsemble._typing import Array, ArrayLike, FloatArray
 from kernsemble.inspection.fitted_models import FittedModel, as_fitted_model
 
 MARGIN = 0.05  # margin on each side, relative to the range of the rows

@@ -3,10 +3,10 @@
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from kernsemble._arguments import check_count
 from kernsemble._axes import NEGATIVE, NEUTRAL, POSITIVE, one_axes
+from kernsemble._typing import ArrayLike
 from kernsemble.inspection.ensemble_view import EnsembleView
 from kernsemble.inspection.explanation import Explanation
 

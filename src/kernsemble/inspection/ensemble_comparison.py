@@ -4,9 +4,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from kernsemble._typing import FloatArray
+from kernsemble._typing import ArrayLike, FloatArray
 from kernsemble._value_object import Value
 from kernsemble.inspection.dataframes import as_frame
 from kernsemble.inspection.ensemble_view import EnsembleView

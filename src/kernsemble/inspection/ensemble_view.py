@@ -5,10 +5,9 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from kernsemble._arguments import check_count
-from kernsemble._typing import FloatArray
+from kernsemble._typing import ArrayLike, FloatArray
 from kernsemble.inspection.averaged_stumps import AveragedStumps
 from kernsemble.inspection.dataframes import concatenated
 from kernsemble.inspection.decomposition import Decomposition

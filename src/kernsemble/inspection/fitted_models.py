@@ -5,13 +5,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import is_regressor
 from sklearn.utils.validation import check_is_fitted
 
 from kernsemble._memory import Budget
-from kernsemble._typing import FloatArray, Rows
+from kernsemble._typing import ArrayLike, FloatArray, Rows
 from kernsemble._validation import class_codes
 from kernsemble.boosting.voting_ensemble import VotingEnsemble, decisions
 from kernsemble.inspection.decomposition import Decomposition

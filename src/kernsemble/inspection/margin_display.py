@@ -3,9 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, Self
 
-from numpy.typing import ArrayLike
-
 from kernsemble._axes import NEUTRAL, one_axes
+from kernsemble._typing import ArrayLike
 from kernsemble.inspection.ensemble_view import EnsembleView
 from kernsemble.inspection.margins import Margins
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.svm import NuSVC
 
 from kernsemble._axes import several_axes
+from kernsemble._typing import ArrayLike
 from kernsemble.kernels import Gaussian
 from kernsemble.svm import MultiplicativeSVC
 

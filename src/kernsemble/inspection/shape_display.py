@@ -4,10 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from kernsemble._axes import NEGATIVE, NEUTRAL, POSITIVE, several_axes
-from kernsemble._typing import FloatArray
+from kernsemble._typing import ArrayLike, FloatArray
 from kernsemble.inspection.ensemble_view import EnsembleView
 from kernsemble.inspection.shape_functions import Shape
 

@@ -5,12 +5,11 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from kernsemble._arguments import check_count, check_positive
 from kernsemble._axes import one_axes
-from kernsemble._typing import FloatArray
+from kernsemble._typing import ArrayLike, FloatArray
 from kernsemble.solvers.kernel_products import DenseProducts
 from kernsemble.solvers.multiplicative import solve_multiplicative, solve_multiplicative_fixed
 from kernsemble.svm import MultiplicativeSVC

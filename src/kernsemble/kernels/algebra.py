@@ -8,11 +8,10 @@ from operator import iadd, imul
 from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from kernsemble import hypotheses
 from kernsemble._arguments import check_positive
-from kernsemble._typing import FloatArray, IntArray
+from kernsemble._typing import ArrayLike, FloatArray, IntArray
 from kernsemble._validation import (
     Column,
     as_table,

@@ -7,9 +7,8 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from kernsemble._typing import FloatArray, Rows
+from kernsemble._typing import ArrayLike, FloatArray, Rows
 from kernsemble._validation import (
     Column,
     as_columns,

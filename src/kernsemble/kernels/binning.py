@@ -16,14 +16,13 @@ from functools import singledispatch
 from typing import NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.special import gammaincinv
 
 from kernsemble._arguments import check_count
 from kernsemble._jit import jit
 from kernsemble._threads import blocks, run
-from kernsemble._typing import Array, FloatArray, IntArray, Rows
+from kernsemble._typing import Array, ArrayLike, FloatArray, IntArray, Rows
 from kernsemble._value_object import Value
 from kernsemble.exceptions import UnboundKernelError
 from kernsemble.kernels.algebra import OnColumns, Scaled

@@ -7,11 +7,10 @@ are close.
 """
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy import sparse
 
 from kernsemble._jit import jit
-from kernsemble._typing import FloatArray, IntArray, Rows
+from kernsemble._typing import ArrayLike, FloatArray, IntArray, Rows
 from kernsemble._validation import as_features
 from kernsemble.kernels.gram import TileFunction, fill_gram
 

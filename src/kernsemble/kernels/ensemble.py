@@ -5,11 +5,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Self, TypeVar, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy import sparse
 
 from kernsemble._arguments import check_choice, check_positive
-from kernsemble._typing import FloatArray, Rows
+from kernsemble._typing import ArrayLike, FloatArray, Rows
 from kernsemble._validation import as_categories, column_ends
 from kernsemble.exceptions import UnboundKernelError
 from kernsemble.hypotheses import (

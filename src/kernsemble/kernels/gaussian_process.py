@@ -1,10 +1,9 @@
 """Kernels as covariances of scikit-learn's Gaussian processes."""
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.gaussian_process.kernels import Kernel as GaussianProcessKernel
 
-from kernsemble._typing import FloatArray
+from kernsemble._typing import ArrayLike, FloatArray
 from kernsemble.kernels.base import Kernel
 
 

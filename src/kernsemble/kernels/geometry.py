@@ -4,9 +4,8 @@ from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from kernsemble._typing import FloatArray
+from kernsemble._typing import ArrayLike, FloatArray
 
 
 def centre(K: FloatArray) -> FloatArray:

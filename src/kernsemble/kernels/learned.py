@@ -4,10 +4,9 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from kernsemble._threads import blocks
-from kernsemble._typing import FloatArray, Rows
+from kernsemble._typing import ArrayLike, FloatArray, Rows
 from kernsemble._validation import as_features, check_n_features
 from kernsemble.kernels.base import Kernel
 from kernsemble.kernels.distances import dot_tile, squared_norms

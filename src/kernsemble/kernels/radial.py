@@ -5,12 +5,11 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy import sparse
 
 from kernsemble._arguments import check_positive
 from kernsemble._threads import run
-from kernsemble._typing import Array, FloatArray, Rows
+from kernsemble._typing import Array, ArrayLike, FloatArray, Rows
 from kernsemble._validation import check_place, column_ends
 from kernsemble.exceptions import UnboundKernelError
 from kernsemble.hypotheses import HypothesisSet, PerceptronSet, Regions, StumpSet

@@ -4,11 +4,10 @@ from dataclasses import dataclass, field, replace
 from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.special import gammaln, xlogy
 
 from kernsemble._arguments import check_count, check_positive
-from kernsemble._typing import FloatArray
+from kernsemble._typing import ArrayLike, FloatArray
 from kernsemble.hypotheses import Regions
 from kernsemble.kernels.base import Kernel
 from kernsemble.kernels.ensemble import Stump

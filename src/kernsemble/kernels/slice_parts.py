@@ -5,11 +5,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy import sparse
 
 from kernsemble._threads import run
-from kernsemble._typing import FloatArray, IntArray, Rows
+from kernsemble._typing import ArrayLike, FloatArray, IntArray, Rows
 from kernsemble._validation import as_table, check_n_features, chosen_columns
 from kernsemble._value_object import Value
 from kernsemble.hypotheses.perceptrons import mean_absolute_cosine

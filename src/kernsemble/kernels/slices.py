@@ -25,10 +25,9 @@ from itertools import chain
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from kernsemble._arguments import check_count
-from kernsemble._typing import Array, FloatArray, IntArray
+from kernsemble._typing import Array, ArrayLike, FloatArray, IntArray
 from kernsemble._validation import as_table
 from kernsemble._value_object import Value
 from kernsemble.exceptions import UnboundKernelError

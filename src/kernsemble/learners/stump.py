@@ -8,12 +8,11 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kernsemble._jit import jit
-from kernsemble._typing import FloatArray, IntArray, Rows
+from kernsemble._typing import ArrayLike, FloatArray, IntArray, Rows
 from kernsemble._validation import read_classes, read_weights
 from kernsemble.hypotheses.thresholds import middles
 from kernsemble.learners.hypothesis_search import Cases, HypothesisSearch, SearchingLearner

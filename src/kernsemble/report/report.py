@@ -7,9 +7,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
-from numpy.typing import ArrayLike
-
 from kernsemble._files import atomic_write, check_folder
+from kernsemble._typing import ArrayLike
 from kernsemble.report.charts import Chart, charts
 from kernsemble.report.model_program import Origin
 from kernsemble.report.page import page

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.base import is_classifier
 
-from kernsemble._typing import IntArray
+from kernsemble._typing import ArrayLike, IntArray
 from kernsemble.inspection import EnsembleView, by_class
 from kernsemble.inspection.predictions import Predictions
 from kernsemble.inspection.scores import Score, scores

@@ -5,7 +5,6 @@ from numbers import Real
 from typing import Any, Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.stats import rankdata
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
@@ -14,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kernsemble._arguments import check_count, check_positive, check_share
 from kernsemble._progress import CallbackSupportMixin, Task, with_callbacks
-from kernsemble._typing import Array, BoolArray, FloatArray
+from kernsemble._typing import Array, ArrayLike, BoolArray, FloatArray
 from kernsemble._validation import read_weights
 from kernsemble.selection.criteria import (
     Criterion,

@@ -4,12 +4,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
-from numpy.typing import ArrayLike
 from sklearn.utils import check_array, check_consistent_length, check_random_state, check_X_y
 
 from kernsemble._arguments import check_count
 from kernsemble._memory import physical_memory
-from kernsemble._typing import Array, BoolArray, FloatArray
+from kernsemble._typing import Array, ArrayLike, BoolArray, FloatArray
 from kernsemble._validation import read_weights
 from kernsemble.selection.criteria import (
     Criterion,

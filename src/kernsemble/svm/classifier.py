@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 
 from kernsemble._calibration_curves import CurveKind
@@ -19,7 +18,7 @@ from kernsemble._folds import (
 )
 from kernsemble._jobs import within_n_jobs
 from kernsemble._progress import Task, with_callbacks
-from kernsemble._typing import FloatArray, IntArray
+from kernsemble._typing import ArrayLike, FloatArray, IntArray
 from kernsemble._validation import read_weights
 from kernsemble.kernels import Kernel
 from kernsemble.preprocessing import ScalingKind
@@ -378,7 +377,7 @@ class InfiniteEnsembleClassifierCV(SelectsSettings, EnsembleClassifier):
     Parameters
     ----------
     kernel : str, Kernel or list of those, default="auto"
-        Kernel, as for `InfiniteEnsembleClassifier`, or a list to select from. Radial kernels that
+        Kernel, an unbound expression or a name, or a list to select from. Radial kernels that
         differ in gamma only share their distances. With "auto", stumps, perceptrons, trees and
         polytopes race on all scales, many on few rows, few on many, and the three finalists are
         cross-validated on all rows; on tables with categories or missing values within `Mixed`.
@@ -400,13 +399,44 @@ class InfiniteEnsembleClassifierCV(SelectsSettings, EnsembleClassifier):
     scaling : {"range", "rank", "distinct"}, None, list of those or "auto", default="auto"
         Scaling of the features, or a list to select from; "auto" is "range", and all of them for
         ``kernel="auto"``.
-    multiclass, decision_function_shape, class_weight, tol, max_iter, cache_size
-        As for `InfiniteEnsembleClassifier`.
+    multiclass : {"one-vs-one", "one-vs-rest"}, default="one-vs-one"
+        Reduction of more than two classes: a vote of one machine per pair of classes, as in
+        LIBSVM, or the largest value of one machine per class.
+    decision_function_shape : {"ovr", "ovo"}, default="ovr"
+        Shape of `decision_function`: one value per class or, for one-vs-one only, one value per
+        pair of classes. Two classes have a single value in any case.
+    class_weight : dict, "balanced" or None, default=None
+        Factor of C for each class.
+    tol : float, default=1e-3
+        Largest violation of the optimality (KKT) conditions at which to stop; for the additive
+        solver, the duality gap relative to the objective.
+    max_iter : int or None, default=None
+        Maximum number of iterations per machine.
+    cache_size : float or None, default=None
+        Memory for kernel matrices in megabytes, by default half of the machine's memory. If a
+        matrix does not fit, its rows are computed on demand, with a warning.
     random_state : int, RandomState or None, default=None
         Random seed of the samples of a race, of directions and grids.
-    solver, loss, max_levels, n_slices, n_grids
-        As for `InfiniteEnsembleClassifier`. The additive solver tries every C and every fold
-        on one set of codes.
+    solver : {"auto", "exact", "additive"}, default="auto"
+        Backend: "exact" uses the kernel matrix between all rows, for any kernel; "additive" uses
+        tables of codes, at a cost linear in the number of rows, for kernels that are sums over
+        columns, directions or grids (stumps, categories, perceptrons, `Laplacian`,
+        `DecisionTree` and sums of them). "auto" is exact while the matrix is cheap, and additive
+        for more rows, losses other than the hinge, missing values, and categories if the kernel
+        is such a sum.
+    loss : {"auto", "hinge", "logistic", "squared_hinge"}, default="auto"
+        Loss function. "auto" is the papers' hinge if the exact solver is used, and the logistic
+        loss if the additive one is, where it is as accurate and faster, and needs no
+        calibration. All but the hinge need the additive solver.
+    max_levels : int, default=256
+        Maximum number of levels per column to which the additive solver rounds numbers (at most
+        65,535). Columns with fewer distinct values are not rounded.
+    n_slices : int or None, default=None
+        Number of directions in which the additive solver samples perceptrons; by default 26 per
+        feature, at least 512 and at most 2,048.
+    n_grids : int, default=512
+        Number of random grids, whose cells are leaves of trees, that the additive solver samples
+        for each `Laplacian` or `DecisionTree`.
     n_jobs : int or None, default=None
         Number of threads of `fit` and of predictions; −1 is all cores, −2 all but one. None is
         all cores, or the number in the environment variable NUMBA_NUM_THREADS.
@@ -435,12 +465,34 @@ class InfiniteEnsembleClassifierCV(SelectsSettings, EnsembleClassifier):
     out_of_fold_ : OutOfFold
         Predictions of the training rows by machines that were fitted without them: `rows`,
         `folds`, `predicted`, `values` and `probabilities`.
-    solver_, loss_, machines_, tables_, sampling_error_, mixed_table_
-        As for `InfiniteEnsembleClassifier`.
-    classes_, reduction_, support_, support_vectors_, dual_coef_, intercept_, objective_
-        As for `InfiniteEnsembleClassifier`.
-    duality_gap_, n_iter_, n_features_in_, feature_names_in_
-        As for `InfiniteEnsembleClassifier`.
+    solver_, loss_ : str
+        The solver and the loss that were used.
+    machines_ : Machines
+        The fitted machines, as the solver returns them.
+    tables_ : FittedTables
+        The function of each column, direction or grid as a table of its levels or cells.
+        Additive solver only.
+    sampling_error_ : float
+        Root mean square error due to sampled hypotheses: of distances by directions, relative to
+        them, or of the kernel by grids, relative to its weight. The larger of the two, 0 if
+        nothing is sampled. Additive solver only.
+    mixed_table_ : MixedTable or None
+        The categories of each column of a table with categories; None for numbers.
+    classes_ : array
+        The classes.
+    reduction_ : Reduction
+        The classes on the two sides of each machine.
+    support_, support_vectors_ : arrays
+        The rows with a nonzero coefficient in some machine. Exact solver only.
+    dual_coef_ : array of shape (n_machines, n_support)
+        The signed coefficients :math:`\beta`. Exact solver only.
+    intercept_, objective_, duality_gap_ : arrays of shape (n_machines,)
+        The bias and the dual objective of each machine, and a bound on the excess of the primal
+        objective.
+    n_iter_ : int
+        The number of iterations of the machine that took most.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
 
     Examples
     --------

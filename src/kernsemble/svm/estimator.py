@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array, check_X_y
@@ -17,7 +16,7 @@ from kernsemble._arguments import check_choice, check_count, check_penalty, chec
 from kernsemble._jobs import within_n_jobs
 from kernsemble._memory import Budget
 from kernsemble._progress import CallbackSupportMixin, Task
-from kernsemble._typing import FloatArray, Rows
+from kernsemble._typing import ArrayLike, FloatArray, Rows
 from kernsemble._validation import as_table
 from kernsemble.kernels import Kernel, as_kernel
 from kernsemble.solvers import Status

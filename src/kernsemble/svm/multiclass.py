@@ -12,11 +12,10 @@ from itertools import combinations
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.utils import compute_sample_weight
 
 from kernsemble._arguments import check_choice
-from kernsemble._typing import FloatArray, IntArray
+from kernsemble._typing import ArrayLike, FloatArray, IntArray
 from kernsemble._validation import read_classes, refuse_one_class
 from kernsemble._value_object import Value
 

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple, Self, TypeAlias, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import accuracy_score
@@ -16,7 +15,7 @@ from kernsemble._jobs import within_n_jobs
 from kernsemble._memory import Budget
 from kernsemble._progress import CallbackSupportMixin, Task, with_callbacks
 from kernsemble._threads import blocks
-from kernsemble._typing import FloatArray, IntArray, Rows
+from kernsemble._typing import ArrayLike, FloatArray, IntArray, Rows
 from kernsemble.kernels import Boosted, Kernel, Linear
 from kernsemble.solvers.kernel_matrix import Matrix
 from kernsemble.solvers.perceptron import (

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any, Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 from sklearn.metrics import get_scorer
 
@@ -12,7 +11,7 @@ from kernsemble._arguments import check_not_negative
 from kernsemble._folds import as_grid, read_splits
 from kernsemble._jobs import within_n_jobs
 from kernsemble._progress import Task, with_callbacks
-from kernsemble._typing import FloatArray, IntArray
+from kernsemble._typing import ArrayLike, FloatArray, IntArray
 from kernsemble._validation import read_weights
 from kernsemble.kernels import Kernel
 from kernsemble.preprocessing import ScalingKind
@@ -61,8 +60,22 @@ class InfiniteEnsembleRegressor(EnsembleRegressor):
 
     Parameters
     ----------
-    kernel, scaling, max_iter, cache_size, warm_start
-        As for `InfiniteEnsembleClassifier`.
+    kernel : str or Kernel, default="stump"
+        The kernel, which defines the hypotheses of the ensemble: an unbound expression of kernels
+        or a name. You can restrict parts of it to named columns of a DataFrame,
+        ``Stump().on("age") + Category().on("city")``. On a table with categories, a kernel
+        without columns applies to the numbers, and `Category` to the other columns.
+    scaling : {"range", "rank", "distinct"} or None, default="range"
+        Scaling of the features, computed from the training rows: to [−1, 1] as in the papers, to
+        their distribution function, or to equal steps between neighbouring values.
+    max_iter : int or None, default=None
+        Maximum number of iterations per machine.
+    cache_size : float or None, default=None
+        Memory for kernel matrices in megabytes, by default half of the machine's memory. If a
+        matrix does not fit, its rows are computed on demand, with a warning.
+    warm_start : bool, default=False
+        Whether `fit` continues from the coefficients of the last fit on as many rows. An
+        interrupted fit keeps the coefficients it had reached.
     C : float or "scale", default="scale"
         Regularization parameter, the weight of errors relative to the norm of the weights, in
         units of y; "scale" is the standard deviation of y over the mean distance of training
@@ -78,8 +91,24 @@ class InfiniteEnsembleRegressor(EnsembleRegressor):
         no epsilon, whose C does not depend on the unit of y, and which needs the additive
         solver. "auto" is the first if the exact solver is used, and the second if the additive
         one is.
-    solver, max_levels, n_slices, n_grids, random_state
-        As for `InfiniteEnsembleClassifier`.
+    solver : {"auto", "exact", "additive"}, default="auto"
+        Backend: "exact" uses the kernel matrix between all rows, for any kernel; "additive" uses
+        tables of codes, at a cost linear in the number of rows, for kernels that are sums over
+        columns, directions or grids (stumps, categories, perceptrons, `Laplacian`,
+        `DecisionTree` and sums of them). "auto" is exact while the matrix is cheap, and additive
+        for more rows, losses other than the hinge, missing values, and categories if the kernel
+        is such a sum.
+    max_levels : int, default=256
+        Maximum number of levels per column to which the additive solver rounds numbers (at most
+        65,535). Columns with fewer distinct values are not rounded.
+    n_slices : int or None, default=None
+        Number of directions in which the additive solver samples perceptrons; by default 26 per
+        feature, at least 512 and at most 2,048.
+    n_grids : int, default=512
+        Number of random grids, whose cells are leaves of trees, that the additive solver samples
+        for each `Laplacian` or `DecisionTree`.
+    random_state : int, RandomState or None, default=None
+        Random seed of directions and grids.
     n_jobs : int or None, default=None
         Number of threads of `fit` and of predictions; −1 is all cores, −2 all but one. None is
         all cores, or the number in the environment variable NUMBA_NUM_THREADS.
@@ -90,12 +119,34 @@ class InfiniteEnsembleRegressor(EnsembleRegressor):
     ----------
     C_, epsilon_ : floats
         Values of C and epsilon, also for "scale".
-    solver_, loss_, machines_, tables_, sampling_error_, mixed_table_
-        As for `InfiniteEnsembleClassifier`.
-    kernel_, scaling_, support_, support_vectors_, dual_coef_, intercept_, objective_
-        As for `InfiniteEnsembleClassifier`.
-    duality_gap_, n_iter_, n_features_in_, feature_names_in_
-        As for `InfiniteEnsembleClassifier`.
+    solver_, loss_ : str
+        The solver and the loss that were used.
+    machines_ : Machines
+        The fitted machines, as the solver returns them.
+    tables_ : FittedTables
+        The function of each column, direction or grid as a table of its levels or cells.
+        Additive solver only.
+    sampling_error_ : float
+        Root mean square error due to sampled hypotheses: of distances by directions, relative to
+        them, or of the kernel by grids, relative to its weight. The larger of the two, 0 if
+        nothing is sampled. Additive solver only.
+    mixed_table_ : MixedTable or None
+        The categories of each column of a table with categories; None for numbers.
+    kernel_ : Kernel
+        The kernel bound to the scaled training rows.
+    scaling_ : FeatureScaling
+        The scaling of the training rows.
+    support_, support_vectors_ : arrays
+        The rows with a nonzero coefficient in some machine. Exact solver only.
+    dual_coef_ : array of shape (n_machines, n_support)
+        The signed coefficients :math:`\beta`. Exact solver only.
+    intercept_, objective_, duality_gap_ : arrays of shape (n_machines,)
+        The bias and the dual objective of each machine, and a bound on the excess of the primal
+        objective.
+    n_iter_ : int
+        The number of iterations of the machine that took most.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
 
     Notes
     -----
@@ -219,12 +270,37 @@ class InfiniteEnsembleRegressorCV(SelectsSettings, EnsembleRegressor):
     scaling : {"range", "rank", "distinct"}, None, list of those or "auto", default="auto"
         Scaling of the features, or a list to select from; "auto" is "range", and all of them for
         ``kernel="auto"``.
-    tol, max_iter, cache_size
-        As for `InfiniteEnsembleRegressor`.
+    tol : float, default=1e-3
+        Largest violation of the optimality (KKT) conditions at which to stop, in standard
+        deviations of y; for the additive solver, the duality gap relative to the objective.
+    max_iter : int or None, default=None
+        Maximum number of iterations per machine.
+    cache_size : float or None, default=None
+        Memory for kernel matrices in megabytes, by default half of the machine's memory. If a
+        matrix does not fit, its rows are computed on demand, with a warning.
     random_state : int, RandomState or None, default=None
         Random seed of the samples of a race, of directions and grids.
-    solver, loss, max_levels, n_slices, n_grids
-        As for `InfiniteEnsembleRegressor`.
+    solver : {"auto", "exact", "additive"}, default="auto"
+        Backend: "exact" uses the kernel matrix between all rows, for any kernel; "additive" uses
+        tables of codes, at a cost linear in the number of rows, for kernels that are sums over
+        columns, directions or grids (stumps, categories, perceptrons, `Laplacian`,
+        `DecisionTree` and sums of them). "auto" is exact while the matrix is cheap, and additive
+        for more rows, losses other than the hinge, missing values, and categories if the kernel
+        is such a sum.
+    loss : {"auto", "epsilon_insensitive", "squared"}, default="auto"
+        Loss function: that of support vector regression, or half the squared error, which has
+        no epsilon, whose C does not depend on the unit of y, and which needs the additive
+        solver. "auto" is the first if the exact solver is used, and the second if the additive
+        one is.
+    max_levels : int, default=256
+        Maximum number of levels per column to which the additive solver rounds numbers (at most
+        65,535). Columns with fewer distinct values are not rounded.
+    n_slices : int or None, default=None
+        Number of directions in which the additive solver samples perceptrons; by default 26 per
+        feature, at least 512 and at most 2,048.
+    n_grids : int, default=512
+        Number of random grids, whose cells are leaves of trees, that the additive solver samples
+        for each `Laplacian` or `DecisionTree`.
     n_jobs : int or None, default=None
         Number of threads of `fit` and of predictions; −1 is all cores, −2 all but one. None is
         all cores, or the number in the environment variable NUMBA_NUM_THREADS.
@@ -237,17 +313,47 @@ class InfiniteEnsembleRegressorCV(SelectsSettings, EnsembleRegressor):
         The selected values, in units of y, as `InfiniteEnsembleRegressor` takes them.
     kernel_, scaling_
         The selected kernel and scaling, bound to all training rows.
-    best_score_, best_params_, best_index_, cv_results_, race_results_, search_summary_
-        As for `InfiniteEnsembleClassifierCV`; C and epsilon are those of the grids.
+    best_score_ : float
+        The mean cross-validated score of the selected settings. Optimistic: it is the best of
+        several settings.
+    best_params_, best_index_ : dict, int
+        The selected settings, and their place in `cv_results_`; C and epsilon are those of the
+        grids.
+    cv_results_ : dict
+        All scores, in the form of scikit-learn's GridSearchCV; without times, since the problems
+        of a path share theirs. After a race those of the finalists, on all rows and folds.
+    race_results_ : dict
+        The number of rows, best C, and mean and standard deviation of the scores of every
+        candidate in every round, if kernels raced. Scores of different rounds are not comparable.
+    search_summary_ : SearchSummary
+        What was compared, what was left out and why; ``str`` of it is one line.
     out_of_fold_ : OutOfFold
         Predictions of the training rows by machines that were fitted without them: `rows`,
         `folds` and `predicted`.
-    solver_, loss_, machines_, tables_, sampling_error_, mixed_table_
-        As for `InfiniteEnsembleClassifier`.
-    support_, support_vectors_, dual_coef_, intercept_, objective_, duality_gap_
-        As for `InfiniteEnsembleClassifier`.
-    n_iter_, n_features_in_, feature_names_in_
-        As for `InfiniteEnsembleClassifier`.
+    solver_, loss_ : str
+        The solver and the loss that were used.
+    machines_ : Machines
+        The fitted machines, as the solver returns them.
+    tables_ : FittedTables
+        The function of each column, direction or grid as a table of its levels or cells.
+        Additive solver only.
+    sampling_error_ : float
+        Root mean square error due to sampled hypotheses: of distances by directions, relative to
+        them, or of the kernel by grids, relative to its weight. The larger of the two, 0 if
+        nothing is sampled. Additive solver only.
+    mixed_table_ : MixedTable or None
+        The categories of each column of a table with categories; None for numbers.
+    support_, support_vectors_ : arrays
+        The rows with a nonzero coefficient in some machine. Exact solver only.
+    dual_coef_ : array of shape (n_machines, n_support)
+        The signed coefficients :math:`\beta`. Exact solver only.
+    intercept_, objective_, duality_gap_ : arrays of shape (n_machines,)
+        The bias and the dual objective of each machine, and a bound on the excess of the primal
+        objective.
+    n_iter_ : int
+        The number of iterations of the machine that took most.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
 
     Examples
     --------

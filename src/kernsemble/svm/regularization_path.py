@@ -5,7 +5,6 @@ from copy import copy
 from typing import Any, Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
@@ -14,7 +13,7 @@ from kernsemble._arguments import check_count, check_penalty
 from kernsemble._jobs import within_n_jobs
 from kernsemble._memory import Budget
 from kernsemble._progress import CallbackSupportMixin, Task, with_callbacks
-from kernsemble._typing import FloatArray, IntArray, Rows
+from kernsemble._typing import ArrayLike, FloatArray, IntArray, Rows
 from kernsemble._validation import read_weights
 from kernsemble.kernels import Kernel
 from kernsemble.preprocessing import ScalingKind
@@ -65,19 +64,21 @@ class SVMPath(
     Parameters
     ----------
     kernel : str or Kernel, default="gaussian"
-        Kernel, unbound, as for `InfiniteEnsembleClassifier`. Simplified kernels give the same
+        Kernel, an unbound expression or a name. Simplified kernels give the same
         machines as full ones; as the bound depends on :math:`K_{ii}`, the full one is used.
     C : "loo" or float, default="loo"
         The C of the machine that predicts: "loo" for the breakpoint with the least bound, the
         smallest of several, or any C of the path. inf, a hard margin, is on it if the classes
         are separable.
     scaling : {"range", "rank", "distinct"} or None, default="range"
-        Scaling of the features, as for `InfiniteEnsembleClassifier`.
+        Scaling of the features, computed from the training rows: to [−1, 1] as in the papers, to
+        their distribution function, or to equal steps between neighbouring values.
     multiclass : {"one-vs-one", "one-vs-rest"}, default="one-vs-one"
         Reduction of more than two classes. Every machine has its own path, and all share one C,
         that with the least bound on average over the machines.
     decision_function_shape : {"ovr", "ovo"}, default="ovr"
-        As for `InfiniteEnsembleClassifier`.
+        Shape of `decision_function`: one value per class or, for one-vs-one only, one value per
+        pair of classes. Two classes have a single value in any case.
     class_weight : dict, "balanced" or None, default=None
         Factor of C for each class.
     smallest_C : float or None, default=None

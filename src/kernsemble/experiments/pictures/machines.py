@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.base import clone
 
+from kernsemble._typing import ArrayLike
 from kernsemble.datasets import make_twonorm
 from kernsemble.experiments.methods import ESTIMATORS
 from kernsemble.experiments.methods.nu_comparison import as_nu_comparison

@@ -4,12 +4,11 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kernsemble._arguments import check_count, check_positive, check_share
-from kernsemble._typing import FloatArray, IntArray
+from kernsemble._typing import ArrayLike, FloatArray, IntArray
 from kernsemble._validation import read_classes, read_weights
 from kernsemble.learners.c45.growth import grow
 from kernsemble.learners.c45.pruning import prune

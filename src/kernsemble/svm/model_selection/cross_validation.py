@@ -7,13 +7,12 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 
 from kernsemble._folds import FoldRows, HeldOutClassifier, comparable_means
 from kernsemble._progress import Task
-from kernsemble._typing import FloatArray, IntArray, Rows
+from kernsemble._typing import ArrayLike, FloatArray, IntArray, Rows
 from kernsemble.solvers import Status
 from kernsemble.solvers.losses import LOSSES, loss_with_probabilities
 from kernsemble.svm.backends.base import PreparedRows, SolverSettings, TrainingRows

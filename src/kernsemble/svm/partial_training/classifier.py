@@ -4,7 +4,6 @@ import warnings
 from typing import Any, ClassVar, Self, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
@@ -14,7 +13,7 @@ from kernsemble._arguments import check_choice, check_count, check_positive
 from kernsemble._jobs import within_n_jobs
 from kernsemble._memory import Budget
 from kernsemble._progress import CallbackSupportMixin, Task, with_callbacks
-from kernsemble._typing import FloatArray, IntArray, Rows
+from kernsemble._typing import ArrayLike, FloatArray, IntArray, Rows
 from kernsemble._validation import read_weights
 from kernsemble.kernels import Kernel
 from kernsemble.preprocessing import FeatureScaling, ScalingKind
