@@ -71,6 +71,20 @@ if tags.has("hosted"):  # noqa: F821, defined by Sphinx; CONTRIBUTING, "Publish 
 
 def setup(app):
     app.connect("source-read", trim_examples)
+    app.connect("autodoc-skip-member", skip_foreign)
+    app.connect("autodoc-process-docstring", drop_foreign_references)
+
+
+def skip_foreign(_app, what, _name, item, _skip, _options):
+    """Leave methods inherited from other libraries to the list of all methods."""
+    function = getattr(item, "fget", item)
+    module = getattr(function, "__module__", None) or "kernsemble"
+    return True if what == "class" and not module.startswith("kernsemble") else None
+
+
+def drop_foreign_references(_app, _what, _name, _item, _options, lines):
+    """Keep the words of references to pages of scikit-learn, which inherited methods contain."""
+    lines[:] = [re.sub(r":ref:`([^<`]+?)\s*<[^>]+>`", r"\1", line) for line in lines]
 
 
 def trim_examples(_app, _name, source):

@@ -280,3 +280,9 @@ def test_the_example_of_a_paper_can_be_read(tmp_path):
     assert paper.data_name("heart") == "heart scaled"
     assert {cell.method for cell in paper.cells("quick")} == {"SVM-Stump"}
     assert json.loads(published).keys() == {"table1"}
+
+
+def test_the_reference_lists_inherited_methods():
+    template = read("docs", "_templates", "autosummary", "class.rst")
+    assert ":inherited-members:" in template
+    assert "for each in listed" in template

@@ -5,11 +5,20 @@ import subprocess
 import sys
 from copy import copy
 from importlib import import_module
-from inspect import getdoc, isclass, isfunction, ismodule
+from inspect import (
+    formatannotation,
+    getdoc,
+    getmembers,
+    isclass,
+    isfunction,
+    ismodule,
+    signature,
+)
 from pathlib import Path
 
 import pytest
 from joblib import Parallel, delayed
+from sklearn.base import BaseEstimator
 
 import kernsemble
 from kernsemble import exceptions
@@ -132,3 +141,48 @@ def test_suggestions_are_similar_names_else_all_names(name, settings, hint):
 
 def test_suggestions_do_not_list_a_hundred_names():
     assert suggest("tree", range(100)).endswith("'11', …")
+
+
+def public_objects():
+    """Yield the name and the object of every public class and function, and of their methods."""
+    for name in PUBLIC:
+        module = import_module(name)
+        for each in getattr(module, "__all__", []):
+            item = getattr(module, each)
+            if isclass(item) or isfunction(item):
+                yield f"{name}.{each}", item
+            if isclass(item):
+                for method, function in getmembers(item, isfunction):
+                    if not method.startswith("_") and function.__module__.startswith("kernsemble"):
+                        yield f"{name}.{each}.{method}", function
+
+
+def test_signatures_are_readable():
+    for name, item in public_objects():
+        try:
+            parameters = signature(item).parameters.values()
+        except ValueError:  # built-in classes
+            continue
+        for parameter in parameters:
+            assert len(formatannotation(parameter.annotation)) < 160, f"{name}: {parameter.name}"
+
+
+ESTIMATORS = [
+    item
+    for name, item in public_objects()
+    if isclass(item) and issubclass(item, BaseEstimator) and item.__init__ is not object.__init__
+]
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda each: each.__name__)
+def test_every_parameter_is_described_where_it_is_used(estimator):
+    text = getdoc(estimator)
+    described, _ = text.split("Parameters\n----------\n")[1].split("Attributes\n----------\n")
+    assert "as for `" not in text.lower()
+    names = [
+        name
+        for line in described.splitlines()
+        if line and not line.startswith(" ")
+        for name in line.split(" : ")[0].split(", ")
+    ]
+    assert sorted(names) == sorted(set(signature(estimator).parameters))

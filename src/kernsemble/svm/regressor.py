@@ -255,8 +255,9 @@ class InfiniteEnsembleRegressorCV(SelectsSettings, EnsembleRegressor):
     Parameters
     ----------
     kernel : str, Kernel or list of those, default="auto"
-        Kernel, or a list to select from; "auto" as for `InfiniteEnsembleClassifierCV`, at the
-        smallest epsilon.
+        Kernel, an unbound expression or a name, or a list to select from. With "auto", stumps,
+        perceptrons, trees and polytopes race on all scales at the smallest epsilon; see
+        `InfiniteEnsembleClassifierCV`.
     Cs : sequence of float, optional
         Values of C to select from, in standard deviations of y. By default 2**-11, 2**-9, ...,
         2**7; in a race or with the additive solver multiples of ``C="scale"``.
