@@ -12,9 +12,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from kernsemble._typing import FloatArray
+from kernsemble._typing import ArrayLike, FloatArray
 from kernsemble._validation import class_codes
 from kernsemble.inspection.decomposition import Decomposition
 from kernsemble.inspection.ensemble_view import EnsembleView

@@ -5,10 +5,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 
-from kernsemble._typing import BoolArray, FloatArray, IntArray
+from kernsemble._typing import ArrayLike, BoolArray, FloatArray, IntArray
 from kernsemble._validation import check_column_names, check_n_features, column_names, present_rows
 from kernsemble._value_object import Value
 from kernsemble.exceptions import UnboundKernelError

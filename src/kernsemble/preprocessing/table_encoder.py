@@ -5,12 +5,11 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kernsemble._arguments import check_count
-from kernsemble._typing import Array, FloatArray, IntArray
+from kernsemble._typing import Array, ArrayLike, FloatArray, IntArray
 from kernsemble._validation import as_table, column_names
 from kernsemble._value_object import Value
 from kernsemble.preprocessing.calendar import CalendarPart, calendar_part, days, varying_parts
