@@ -125,11 +125,14 @@ def show_data(
 ) -> None:
     """Write the size of the data, and the task."""
     kinds = list(data.kinds.values())
-    n_categories = kinds.count("category")
+    n_categories, n_dates = kinds.count("category"), kinds.count("date")
+    n_numbers = len(kinds) - n_categories - n_dates
+    columns = f"{n_numbers} numeric and {n_categories} categorical columns"
+    if n_dates:
+        columns = f"{n_numbers} numeric, {n_categories} categorical and {n_dates} date columns"
     missing = ", with missing values" if data.has_missing else ""
     write_line(
-        f"{path}: {data.n_rows:,} rows, {len(kinds) - n_categories} numeric and {n_categories} "
-        f"categorical columns{missing}"
+        f"{path}: {data.n_rows:,} rows, {columns}{missing}"
         + (f"; {tested.n_rows:,} rows to test on" if tested is not None else "")
     )
     how = " (inferred; set it with --task)" if is_inferred else ""
