@@ -24,13 +24,13 @@ def table():
 
 
 def test_tables_of_pandas_and_polars_have_the_same_encoding():
-    names = ["age", "age is missing", "town=Cork", "town=missing", "town=Bath"]
+    names = ["age", "age is missing", "town=Cork", "town=Bath", "town=missing"]
     names += ["when", "when.month", "when.weekday", "when is missing"]
     expected = [
         [30, 0, 1, 0, 0, 19753, 1, 3, 0],
-        [40, 1, 0, 1, 0, 19754, 0, 0, 1],
+        [40, 1, 0, 0, 1, 19754, 0, 0, 1],
         [50, 0, 1, 0, 0, 19754, 2, 4, 0],
-        [40, 0, 0, 0, 1, 19755, 2, 5, 0],
+        [40, 0, 0, 1, 0, 19755, 2, 5, 0],
     ]
     columns = {name: column.tolist() for name, column in table().items()}
     columns["town"][1], columns["when"][1] = None, None

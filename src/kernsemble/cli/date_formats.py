@@ -7,7 +7,8 @@ if TYPE_CHECKING:
 
 __all__ = ["DateFormat", "find_date_format", "parse_dates"]
 
-# Regular expressions of dates, and the formats that they may have, the more usual one first.
+# Regular expressions of dates, and the formats that they may have, the more usual one first. Names of
+# months may be short.
 DATES = {
     r"\d{4}-\d{1,2}-\d{1,2}": ("%Y-%m-%d",),
     r"\d{4}/\d{1,2}/\d{1,2}": ("%Y/%m/%d",),
@@ -17,9 +18,9 @@ DATES = {
     r"\d{1,2}/\d{1,2}/\d{4}": ("%m/%d/%Y", "%d/%m/%Y"),
     r"\d{1,2}/\d{1,2}/\d{2}": ("%m/%d/%y", "%d/%m/%y"),
     r"\d{1,2}-\d{1,2}-\d{4}": ("%d-%m-%Y", "%m-%d-%Y"),
-    r"\d{1,2} [A-Za-z]{3,9} \d{4}": ("%d %b %Y", "%d %B %Y"),
-    r"\d{1,2}-[A-Za-z]{3,9}-\d{4}": ("%d-%b-%Y", "%d-%B-%Y"),
-    r"[A-Za-z]{3,9} \d{1,2}, \d{4}": ("%b %d, %Y", "%B %d, %Y"),
+    r"\d{1,2} [A-Za-z]{3,9} \d{4}": ("%d %B %Y",),
+    r"\d{1,2}-[A-Za-z]{3,9}-\d{4}": ("%d-%B-%Y",),
+    r"[A-Za-z]{3,9} \d{1,2}, \d{4}": ("%B %d, %Y",),
 }
 TIMES = ("%H:%M:%S%.f", "%H:%M", "%I:%M:%S %p", "%I:%M %p")
 TIME = r"\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?: ?[AaPp][Mm])?"
@@ -39,7 +40,7 @@ class DateFormat(NamedTuple):
 
 
 def _words(layout: str) -> str:
-    names = {"%Y": "yyyy", "%y": "yy", "%m": "mm", "%d": "dd", "%b": "month", "%B": "month"}
+    names = {"%Y": "yyyy", "%y": "yy", "%m": "mm", "%d": "dd", "%B": "month"}
     for code, name in names.items():
         layout = layout.replace(code, name)
     return layout
@@ -75,6 +76,5 @@ def find_date_format(entries: "pl.Series", day_first: bool | None = None) -> Dat
         if len(found) > 1 and day_first is not None:
             found.sort(key=lambda each: each.startswith("%d") != day_first)
         if found:
-            same_order = len(found) > 1 and found[1][:2] == found[0][:2]
-            return DateFormat(found[0], found[1] if len(found) > 1 and not same_order else None)
+            return DateFormat(found[0], found[1] if len(found) > 1 else None)
     return None

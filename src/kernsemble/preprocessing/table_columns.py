@@ -1,14 +1,21 @@
 """Columns of pandas and polars tables: their kinds, and their entries as NumPy arrays."""
 
 import datetime
-from itertools import islice
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from kernsemble._typing import FloatArray, IntArray
 
-__all__ = ["TableColumnKind", "clock_times", "column_at", "column_kind", "factors", "numbers"]
+__all__ = [
+    "TableColumnKind",
+    "category_order",
+    "clock_times",
+    "column_at",
+    "column_kind",
+    "factors",
+    "numbers",
+]
 
 TableColumnKind: TypeAlias = Literal["number", "category", "date", "duration", "time"]
 
@@ -42,9 +49,7 @@ def _has_dates(column: Any) -> bool:
     if str(column.dtype) != "object":
         return False
     known = column.dropna()
-    return len(known) > 0 and all(
-        isinstance(each, datetime.date) for each in islice(known, len(known))
-    )
+    return len(known) > 0 and all(isinstance(each, datetime.date) for each in known)
 
 
 def clock_times(column: Any) -> Any:
@@ -99,6 +104,11 @@ def factors(column: Any) -> tuple[IntArray, list[Any]]:
     entries = column.to_list() if hasattr(column, "to_list") else column.tolist()
     codes = [place.setdefault(_plain(entry), len(place)) for entry in entries]
     return np.array(codes, dtype=np.intp), list(place)
+
+
+def category_order(item: Any) -> tuple[bool, str, str]:
+    """Return the sort key of categories of any types, the missing one last."""
+    return item is None, str(item), type(item).__name__
 
 
 def _plain(item: Any) -> Any:

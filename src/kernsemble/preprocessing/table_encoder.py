@@ -1,6 +1,5 @@
 """Encoding of tables as numbers without missing values, for estimators that need them."""
 
-from collections import Counter
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -13,7 +12,13 @@ from kernsemble._typing import Array, ArrayLike, FloatArray, IntArray
 from kernsemble._validation import as_table, column_names
 from kernsemble._value_object import Value
 from kernsemble.preprocessing.calendar import CalendarPart, calendar_part, days, varying_parts
-from kernsemble.preprocessing.table_columns import column_at, column_kind, factors, numbers
+from kernsemble.preprocessing.table_columns import (
+    category_order,
+    column_at,
+    column_kind,
+    factors,
+    numbers,
+)
 
 __all__ = ["EncodedColumn", "TableEncoder"]
 
@@ -34,9 +39,13 @@ class EncodedColumn(Value):
         kind = column_kind(column) if hasattr(column, "name") else "number"
         if kind == "category":
             codes, items = factors(column)
-            frequent = Counter(dict(enumerate(np.bincount(codes, minlength=len(items)).tolist())))
-            ordered = [items[code] for code, _ in frequent.most_common(max_categories)]
-            return cls(categories=tuple(ordered[1:] if has_reference else ordered))
+            counts = np.bincount(codes, minlength=len(items)).tolist()
+            pairs = sorted(
+                zip(counts, items, strict=True), key=lambda each: category_order(each[1])
+            )
+            pairs.sort(key=lambda each: -each[0])  # by frequency, and by name if it is equal
+            known = tuple(item for _, item in pairs[:max_categories])
+            return cls(categories=known[1:] if has_reference else known)
         is_date = kind == "date"
         values = days(column) if is_date else numbers(column)
         is_missing = np.isnan(values)

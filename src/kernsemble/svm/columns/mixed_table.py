@@ -19,7 +19,13 @@ from kernsemble._typing import BoolArray, FloatArray
 from kernsemble._validation import column_names
 from kernsemble._value_object import Value
 from kernsemble.preprocessing.calendar import CalendarPart, calendar_part, days, varying_parts
-from kernsemble.preprocessing.table_columns import column_at, column_kind, factors, numbers
+from kernsemble.preprocessing.table_columns import (
+    category_order,
+    column_at,
+    column_kind,
+    factors,
+    numbers,
+)
 
 
 def is_mixed(X: object) -> bool:
@@ -100,12 +106,7 @@ def _values(column: Any, d: int, is_date: bool) -> FloatArray:
 
 def _distinct(column: Any) -> tuple[Any, ...]:
     _, items = factors(column)
-    return tuple(sorted(set(items), key=_order))
-
-
-def _order(item: Any) -> tuple[bool, str, str]:
-    """Return the sort key of categories of any types, the missing one last."""
-    return item is None, str(item), type(item).__name__
+    return tuple(sorted(set(items), key=category_order))
 
 
 def _codes(column: Any, known: Iterable[Any]) -> FloatArray:
