@@ -37,6 +37,7 @@ from kernsemble.cli.options import (
     split_names,
 )
 from kernsemble.cli.progress import follow, working
+from kernsemble.cli.reading_program import reading_program
 from kernsemble.cli.table_files import TableFile
 from kernsemble.cli.wording import in_options
 
@@ -165,6 +166,13 @@ def fit(  # noqa: PLR0913, PLR0917 (options, given by name)
     with working("writing", progress):
         title = f"{target} of {train.name}"
         page = report_contents(data, tested, board, title) if report else {}
+        page |= {
+            "target": target,
+            "command": context.obj.command,
+            "reading": reading_program(
+                train_file, target, drop, keep, given, max_rows, holdout, seed
+            ),
+        }
         _write_files(model, out, report, page)
     watch.lap("writing" if report is None else "report")
     fitted = Fitted(data, model, search, board, scored, out, report, watch)

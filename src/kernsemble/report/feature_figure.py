@@ -26,7 +26,6 @@ def feature_figure(plot: FeaturePlot, unit: str) -> Any:
         rows=len(heights),
         cols=n_columns,
         shared_xaxes="columns",
-        shared_yaxes="rows",
         vertical_spacing=0.05,
         horizontal_spacing=0.02,
         row_heights=heights,
@@ -37,6 +36,7 @@ def feature_figure(plot: FeaturePlot, unit: str) -> Any:
         figure.update_yaxes(title_text=title, row=row, col=1)
     if has_missing:
         _add_missing(figure, plot, len(panels))
+        _share_ranges(figure, plot, len(panels))
     _format_axis(figure, plot, len(heights))
     return figure.update_layout(height=520, bargap=0.0, showlegend=False, **without_legend())
 
@@ -141,6 +141,22 @@ def _add_missing(figure: Any, plot: FeaturePlot, last: int) -> None:
         )
     figure.update_xaxes(tickmode="array", tickvals=[0], ticktext=["missing"], col=2)
     figure.update_xaxes(range=[-0.6, 0.6], tickangle=0, col=2)
+
+
+def _share_ranges(figure: Any, plot: FeaturePlot, last: int) -> None:
+    """Give both columns of panels the same ranges."""
+    width = 2.0 * np.array(plot.errors or [0.0])
+    missing, error = plot.missing or 0.0, 2.0 * (plot.missing_error or 0.0)
+    ends = [*(np.array(plot.shape) - width), *(np.array(plot.shape) + width)]
+    ends += [missing - error, missing + error, 0.0, *plot.points_y]
+    pad = 0.05 * (max(ends) - min(ends)) or 1.0
+    ranges = {1: [min(ends) - pad, max(ends) + pad]}
+    if plot.counts:
+        ranges[last] = [0.0, 1.05 * max(*plot.counts, plot.n_missing)]
+    for row in range(1, last + 1):
+        figure.update_yaxes(showticklabels=False, row=row, col=2)
+        if row in ranges:
+            figure.update_yaxes(range=ranges[row], row=row)
 
 
 def _add_densities(figure: Any, plot: FeaturePlot, row: int) -> None:

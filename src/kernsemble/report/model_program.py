@@ -191,15 +191,15 @@ def _from_repr(value: Any, imports: set[str]) -> str:
         raise UnwritableError(f"{text} cannot be written as an expression") from error
     for node in ast.walk(tree):
         if isinstance(node, ast.Name):
-            imports.add(f"from {_module_with(node.id, text)} import {node.id}")
+            imports.add(_import_of(node.id, text))
     return text
 
 
-def _module_with(name: str, text: str) -> str:
-    if name in ("nan", "inf", "array"):
-        return "numpy"
-    for module in MODULES:
+def _import_of(name: str, text: str) -> str:
+    if name == "np":
+        return "import numpy as np"
+    for module in ("numpy", *MODULES):
         found: ModuleType = importlib.import_module(module)
         if name in getattr(found, "__all__", ()):
-            return module
+            return f"from {module} import {name}"
     raise UnwritableError(f"{text} contains {name}, which is in no known module")

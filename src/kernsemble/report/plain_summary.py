@@ -63,7 +63,11 @@ def _how_well(predictions: Predictions, score: Score, comparison: Comparison) ->
 
 
 def _what_matters(importances: dict[str, float]) -> str:
-    named = [f"{name} ({100 * share:.0f} %)" for name, share in importances.items() if share > 0.0]
+    named = [
+        f"{name} ({100 * share:.0f}\N{NO-BREAK SPACE}%)"
+        for name, share in importances.items()
+        if share > 0.0
+    ]
     if not named:
         return "No feature matters: the model is constant."
     named[0] = f"{named[0][:-1]} of the feature importance)"

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from kernsemble.inspection.predictions import Predictions
+from kernsemble.inspection.scores import format_score
 from kernsemble.report.machine_summary import Contribution, ExplainedRow, MachineSummary
 from kernsemble.report.plotly_support import go
 from kernsemble.report.roc_and_calibration import AreaCurve, CalibrationCurve
@@ -173,8 +174,8 @@ def row_figure(row: ExplainedRow, label: str, unit: str) -> Any:
     value = "prediction" if label == "prediction" else unit
     return figure.update_layout(
         meta={
-            "note": f"The {value} {row.decision:.3g} is the base value {row.intercept:.3g} plus "
-            "the contributions."
+            "note": f"The {value} {format_score(row.decision, has_unit=True)} is the base value "
+            f"{format_score(row.intercept, has_unit=True)} plus the contributions."
         },
         xaxis={"title": {"text": f"contribution ({escape(unit)})"}, "zeroline": True},
         yaxis=_names_axis([label for _, label, _ in bars]),

@@ -44,6 +44,7 @@ def _theme(colours: tuple[str, ...], ink: str, grid: str, line: str, ground: str
         "zerolinecolor": line,
         "zerolinewidth": 1,
         "automargin": True,
+        "exponentformat": "power",
         "title": {"standoff": 8},
     }
     return {
