@@ -149,7 +149,7 @@ def test_one_table_is_shown_alone_and_the_others_are_named(reproduce, tmp_path):
     page = (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
     assert "table1b: errors as the paper meant them</h3>" in page
     assert "table1: errors</h3>" not in page
-    assert "Also computed: table1, table2;" in page
+    assert "Also computed: table1; table2." in page
     assert "table9" not in page
     assert "Of 4 published numbers" not in result.stdout
 

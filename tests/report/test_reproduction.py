@@ -56,13 +56,13 @@ def test_the_page_shows_what_was_asked_for_and_names_the_rest(small):
         small.store.append(Record(Cell("twonorm", "SVM-Perc", 0), {"fit": 0.5}))
     parts = {"small-2026": ["table1b", "figure1"]}
     page = reproduction_page([small.paper], small.store, parts, [other])
-    headings = re.findall(r"<h[23]>(.*?)</h[23]>", page)
+    headings = re.findall(r"<h[123]>(.*?)</h[123]>", page)
     assert headings == ["A paper &lt;of&gt; ours", "table1b: errors as the paper meant them"]
-    assert "Also computed: table1, table2;" in page
+    assert "Also computed: table1; table2." in page
     assert "Of 2 published numbers, 2 are met" not in page  # those of table1
     assert re.findall(r'<figure id="([^"]*)"', page) == ["small-2026-figure1"]
     assert "1 cell of other-2026;\n<code>kernsemble reproduce other-2026</code>" in page
-    assert "6 cells (a method" in page
+    assert "6 cells (a method on a" in page
     figure = reproduction_page([small.paper], small.store, {"small-2026": ["figure1"]})
     assert "None of the tables has been computed" not in figure
 
