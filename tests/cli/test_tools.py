@@ -26,7 +26,7 @@ def test_contributions_sum_to_the_decision_value(run, folder, model):
     decide = fitted.predict if model == "numbers" else fitted.decision_function
     assert_allclose(total, decide(row)[0], rtol=1e-9)
     result = run(*words).stdout
-    unit = {"classes": "log-odds", "numbers": "in units of level", "exact": "decision value"}[model]
+    unit = {"classes": "log-odds", "numbers": "units of level", "exact": "decision value"}[model]
     assert f"contribution, {unit}" in result
 
 

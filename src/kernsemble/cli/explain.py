@@ -155,7 +155,7 @@ def _show_row(views: dict[str, Any], fitted: Any, X: Any, row: int, json: bool) 
         shown = sum(amount for _, amount in contributions[:MAX_SHOWN])
         write_line(
             f"{each.intercept:.4g} (intercept) {shown:+.4g} (columns above){others} "
-            f"= {float(each.values[0]):.4g}, {_sum_of(unit)}"
+            f"= {float(each.values[0]):.4g}, {unit}"
         )
     write_line(_prediction_text(prediction, row))
 
@@ -167,19 +167,12 @@ def _value_text(value: Any) -> str:
 
 
 def _unit(model: Any, label: str) -> str:
-    """Return the unit of contributions: log-odds, decision value, or the target."""
-    if not hasattr(model, "classes_"):
-        target = getattr(getattr(model, "table_schema_", None), "target", None)
-        return f"in units of {target}" if target else "in units of the target"
-    from kernsemble.solvers.losses import LOSSES
+    """Return the unit of contributions: that of a class, or of the target."""
+    from kernsemble.inspection.value_unit import value_unit
 
-    loss = LOSSES.get(getattr(model, "loss_", ""))
-    kind = "log-odds" if loss is not None and loss.has_probabilities else "decision value"
-    return f"{kind} of {label}"
-
-
-def _sum_of(unit: str) -> str:
-    return "the prediction" if unit.startswith("in units") else f"the {unit}"
+    target = getattr(getattr(model, "table_schema_", None), "target", None)
+    unit = value_unit(model, target or "")
+    return f"{unit} of {label}" if hasattr(model, "classes_") else unit
 
 
 def _prediction(model: Any, X: Any) -> dict[str, Any]:

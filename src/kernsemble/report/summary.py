@@ -11,6 +11,7 @@ from kernsemble._typing import ArrayLike, IntArray
 from kernsemble.inspection import EnsembleView, by_class
 from kernsemble.inspection.predictions import Predictions
 from kernsemble.inspection.scores import Score, scores
+from kernsemble.inspection.value_unit import value_unit
 from kernsemble.report.data_summary import DataSummary, data_summary
 from kernsemble.report.held_out import HeldOut, held_out_predictions
 from kernsemble.report.machine_summary import (
@@ -31,7 +32,6 @@ from kernsemble.report.row_samples import MAX_SCORED_ROWS, RowSample, n_describe
 from kernsemble.report.selection_curve import SelectionCurve, cross_validated, selection_curve
 from kernsemble.report.shape_bands import ShapeBands, shape_bands
 from kernsemble.report.threshold import Thresholds, thresholds
-from kernsemble.report.value_unit import value_unit
 from kernsemble.report.what_if import WhatIf, what_if
 
 MAX_PICKABLE_ROWS = 500  # number of rows that the reader's choice is drawn from
