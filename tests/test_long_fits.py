@@ -8,7 +8,6 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.base import clone
 
-from kernsemble import _progress
 from kernsemble._progress import ProgressLines, Task
 from kernsemble._threads import n_threads
 from kernsemble.boosting import (
@@ -164,8 +163,3 @@ def test_lines_do_not_need_the_callbacks_of_scikit_learn(capsys, monkeypatch):
             monkeypatch.delattr(family, "_init_callback_context")
     InfiniteEnsembleClassifier(verbose=2).fit(X, y)
     assert "fit 100 %" in capsys.readouterr().out
-
-
-def test_durations_are_short():
-    durations = [_progress.seconds(each) for each in (0.04, 3.21, 45.6, 600.0)]
-    assert durations == ["0.0 s", "3.2 s", "46 s", "10 min"]

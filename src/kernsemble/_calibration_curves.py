@@ -23,7 +23,7 @@ CurveKind: TypeAlias = Literal["sigmoid", "isotonic"]
 MAX_STEPS = 100  # maximum number of Newton steps; about ten suffice
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Sigmoid(Value):
     r"""Platt's curve :math:`1 / (1 + e^{-(a f + b)})` with :math:`a \ge 0`."""
 
@@ -44,7 +44,7 @@ class Sigmoid(Value):
             return expit(self.slope * values + self.offset)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Isotonic(Value):
     """The maximum-likelihood curve that never falls, linear between its knots."""
 

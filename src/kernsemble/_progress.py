@@ -6,6 +6,8 @@ from itertools import count
 from threading import Lock
 from typing import Any, Self, TypeVar
 
+from kernsemble._counts import counted, duration
+
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks as _managed
 except ImportError:  # before scikit-learn 1.9
@@ -60,7 +62,7 @@ class ProgressLines:
         lines = cls(estimator, INTERVAL if verbose == 1 else 0.0)
         shape = getattr(X, "shape", (len(X),))
         size = " and ".join(
-            f"{n:,} {name}" for n, name in zip(shape, ("rows", "columns"), strict=False)
+            counted(n, name) for n, name in zip(shape, ("row", "column"), strict=False)
         )
         lines.print(f"fitting {size}")
         return lines
@@ -82,21 +84,14 @@ class ProgressLines:
             self._last, self._printed = now, progress
             elapsed = now - self._begun.get(stage, self._start)
             if FEWEST <= share < 1.0:
-                progress += f", about {seconds(elapsed * (1.0 / share - 1.0))} left"
+                progress += f", about {duration(elapsed * (1.0 / share - 1.0))} left"
             self.print(progress)
 
     def finish(self) -> None:
         """Print the outcome of the fit."""
         for line in outcome(self._estimator):
             self.print(line)
-        self.print(f"fitted in {seconds(self._clock() - self._start)}")
-
-
-def seconds(duration: float) -> str:
-    """Return a duration in words."""
-    if duration < 10.0:
-        return f"{duration:.1f} s"
-    return f"{duration:.0f} s" if duration < 120.0 else f"{duration / 60.0:.0f} min"
+        self.print(f"fitted in {duration(self._clock() - self._start)}")
 
 
 def outcome(estimator: Any) -> Iterator[str]:

@@ -1,7 +1,7 @@
-"""Objects that are values: immutable, compared by content, arrays included."""
+"""Objects that are values: immutable, compared by content, arrays included; short reprs."""
 
-from collections.abc import Hashable
-from dataclasses import fields
+from collections.abc import Hashable, Mapping, Sized
+from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -11,6 +11,45 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance as _Dataclass
 else:
     _Dataclass = object
+
+
+MAX_LENGTH = 190  # maximum number of characters of a repr
+MAX_FIELD = 60  # maximum number of characters of a field
+
+
+def short_repr(item: Any) -> str:
+    """Return the repr of a dataclass or named tuple, with the shapes of arrays in place of them.
+
+    Examples
+    --------
+    >>> from kernsemble.hypotheses import StumpSet
+    >>> StumpSet.spanning([[0.0, 1.0], [2.0, 3.0]])
+    StumpSet(knots=<2 items>, measures=<2 items>)
+    """
+    names = [each.name for each in fields(item)] if is_dataclass(item) else item._fields
+    shown = [f"{name}={_short(getattr(item, name))}" for name in names if not name.startswith("_")]
+    text = f"{type(item).__name__}({', '.join(shown)})"
+    while len(text) > MAX_LENGTH and shown:
+        shown.pop()
+        text = f"{type(item).__name__}({', '.join([*shown, '...'])})"
+    return text
+
+
+def _short(item: Any) -> str:
+    """Return the repr of a field, or a description if that is long."""
+    if isinstance(item, np.ndarray) or sparse.issparse(item):
+        return f"<array of shape {item.shape}>"
+    if isinstance(item, str):
+        return repr(item if len(item) < MAX_FIELD else f"{item[: MAX_FIELD - 3]}...")
+    if isinstance(item, (tuple, list, Mapping, set)) and not hasattr(item, "_fields"):
+        n = len(item)
+        is_small = n <= 3 and all(isinstance(each, (str, int, float)) for each in item)
+        is_small &= not isinstance(item, Mapping) and len(repr(item)) <= MAX_FIELD
+        return repr(item) if is_small else f"<{n} {'item' if n == 1 else 'items'}>"
+    if isinstance(item, Sized) and hasattr(item, "shape"):
+        return f"<{type(item).__name__} of shape {item.shape}>"
+    text = repr(item)
+    return text if len(text) <= MAX_FIELD else f"<{type(item).__name__}>"
 
 
 class Value(_Dataclass):
@@ -25,6 +64,9 @@ class Value(_Dataclass):
     def __post_init__(self) -> None:
         for field in fields(self):
             object.__setattr__(self, field.name, _frozen(getattr(self, field.name)))
+
+    def __repr__(self) -> str:
+        return short_repr(self)
 
     def __getstate__(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(self)}  # no caches

@@ -19,7 +19,7 @@ __all__ = ["TableSchema", "load_model", "table_schema"]
 ATTRIBUTE = "table_schema_"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TableSchema(Value):
     """Columns and target that a model was fitted to, and how their text is read."""
 

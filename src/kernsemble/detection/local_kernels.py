@@ -16,7 +16,7 @@ from kernsemble.solvers.kernel_sums import Profile, bounded, elliptical_squares,
 PAIRS_PER_BLOCK = 2**19  # number of distances between rows and centres that fit in the cache
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LocalKernels(Value):
     r"""The weighted mean :math:`\sum_i w_i\, k(u_i(x)/\alpha)` of kernels centred at rare rows.
 

@@ -52,7 +52,7 @@ class ApproximateIndex:
         return distances, places
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Neighbours(Value):
     """The nearest background rows of each rare row, the nearest first, enough for every fold.
 

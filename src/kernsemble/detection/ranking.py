@@ -7,6 +7,7 @@ from scipy.special import digamma
 
 from kernsemble._typing import ArrayLike, BoolArray, FloatArray
 from kernsemble._validation import read_weights
+from kernsemble._value_object import short_repr
 
 
 class TiedScores(NamedTuple):
@@ -38,6 +39,9 @@ class HitCurve(NamedTuple):
 
     n_selected: FloatArray
     n_hits: FloatArray
+
+    def __repr__(self) -> str:
+        return short_repr(self)
 
     def hits(self, n: ArrayLike) -> FloatArray:
         """Return the expected number of rare rows among the first `n`."""

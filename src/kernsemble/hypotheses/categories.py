@@ -29,7 +29,7 @@ class Memberships(Hypotheses):
         return np.where(member, self.polarity, -self.polarity)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class CategorySet(HypothesisSet):
     r"""Every "x_d is category c", for the categories of a sample, and its negation.
 

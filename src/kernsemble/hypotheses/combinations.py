@@ -10,7 +10,7 @@ from kernsemble.exceptions import NotNeutralError
 from kernsemble.hypotheses.base import Hypotheses, HypothesisSet
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Union(HypothesisSet):
     """All hypotheses of several sets (Theorem 13). Its kernel is the sum of theirs."""
 
@@ -43,7 +43,7 @@ class Union(HypothesisSet):
         return _Joined(tuple(drawn), order=rng.permutation(n))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Xor(HypothesisSet):
     """−h₁·h₂ for all h₁, h₂ of two sets (Theorem 14). Its kernel is the product of theirs.
 
@@ -78,7 +78,7 @@ class Xor(HypothesisSet):
         return _Xored(self.left.draw(n, rng), self.right.draw(n, rng))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class And(HypothesisSet):
     r"""±min(h₁, h₂) for all h₁, h₂ of two neutral sets that vote ±1 (Theorem 16).
 
@@ -109,7 +109,7 @@ class And(HypothesisSet):
         return _Anded(polarity, self.left.draw(n, rng), self.right.draw(n, rng))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Regions(HypothesisSet):
     r"""Conjunctions of l hypotheses of a neutral set, for several lengths l; votes 0 or 1.
 
@@ -154,7 +154,7 @@ class Regions(HypothesisSet):
         return _Conjunctions(self.conditions.draw(int(lengths.sum()), rng), lengths)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class _Wrapped(HypothesisSet):
     """A set derived from one other set."""
 
@@ -184,7 +184,7 @@ class _Wrapped(HypothesisSet):
         return self.hypotheses.draw(n, rng)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Reweighted(_Wrapped):
     """A set with its measure multiplied by a positive number."""
 
@@ -195,7 +195,7 @@ class Reweighted(_Wrapped):
         return self.factor * super().total_measure
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class OnColumns(_Wrapped):
     """A set on some columns only, found by name in a DataFrame if they were given by name."""
 
@@ -206,7 +206,7 @@ class OnColumns(_Wrapped):
         return _OfColumns(super().draw(n, rng), self.columns, self.positions)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ConstantSet(HypothesisSet):
     """The two hypotheses that vote +1 everywhere and −1 everywhere."""
 

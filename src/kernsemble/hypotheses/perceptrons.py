@@ -33,7 +33,7 @@ class Perceptrons(Hypotheses):
         return np.where(projected > self.threshold, 1.0, -1.0)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class PerceptronSet(HypothesisSet):
     r"""Perceptrons with :math:`\|\theta\| = 1` that cut a ball.
 

@@ -148,7 +148,7 @@ class ThresholdSet(HypothesisSet):
         return np.full(len(edge), feature), edge, bounds[:-1], bounds[1:]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class StumpSet(ThresholdSet):
     r"""All stumps with thresholds in :math:`[L_d, R_d]`, r = ½.
 
@@ -207,7 +207,7 @@ class StumpSet(ThresholdSet):
         return np.interp(position, self.measures[feature], self.knots[feature])
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class MiddleStumpSet(ThresholdSet):
     """The finitely many stumps halfway between neighbouring values of a sample, r = ½.
 

@@ -9,7 +9,7 @@ from kernsemble._value_object import Value
 from kernsemble.inspection.shape_functions import average_vote
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class AveragedStumps(Value):
     r"""Averaged stumps, finitely many, equal to all stumps (Theorem 8 of Lin and Li).
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kernsemble._typing import FloatArray, IntArray
+from kernsemble._value_object import short_repr
 from kernsemble.inspection.shape_functions import Shape, StumpDensity
 
 
@@ -18,6 +19,9 @@ class AdditiveTerm(NamedTuple):
     density: StumpDensity | None  # None if the function is not a sum of stumps
     size: float  # contribution to the norm of the machine
     training_mean: float | None = None  # mean of the function over the training rows, if stored
+
+    def __repr__(self) -> str:
+        return short_repr(self)
 
     def mean(self, rows: FloatArray | None) -> float:
         """Return the mean over rows, without rows the training mean, or 0 if that is not stored."""
@@ -60,6 +64,9 @@ class Interaction:
     squared_norm: Callable[[], float]
     product: ProductForm | None = None
 
+    def __repr__(self) -> str:
+        return short_repr(self)
+
 
 class Decomposition(NamedTuple):
     r"""A machine :math:`f(x) = b + \sum_k g_k(x_{d(k)}) + \sum_j h_j(x)`."""
@@ -68,6 +75,9 @@ class Decomposition(NamedTuple):
     additive: list[AdditiveTerm]
     interactions: list[Interaction]
     constant_norm: float = 0.0  # squared norm of hypotheses that vote alike on every row
+
+    def __repr__(self) -> str:
+        return short_repr(self)
 
     @property
     def squared_norm(self) -> float:

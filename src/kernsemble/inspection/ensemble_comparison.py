@@ -11,7 +11,7 @@ from kernsemble.inspection.dataframes import as_frame
 from kernsemble.inspection.ensemble_view import EnsembleView
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class EnsembleComparison(Value):
     r"""Comparison of the contributions of two ensembles on the same rows.
 

@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from kernsemble._arguments import check_count
+from kernsemble._counts import counted
 from kernsemble._typing import ArrayLike, FloatArray
 from kernsemble.inspection.averaged_stumps import AveragedStumps
 from kernsemble.inspection.dataframes import concatenated
@@ -126,6 +127,12 @@ class EnsembleView:
         stored, name = model.training_rows
         rows = None if stored is None or stored.shape[0] == 0 else model.dense(stored)
         return cls(model, machine, decomposition, rows, name)
+
+    def __repr__(self) -> str:
+        model = type(self.model.fitted).__name__
+        n, label = len(self.feature_names), self.label
+        label = label if len(label) <= 80 else f"{label[:77]}..."
+        return f"<{type(self).__name__} of {label!r}: {counted(n, 'feature')}, {model}>"
 
     @property
     def label(self) -> str:

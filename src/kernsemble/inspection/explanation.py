@@ -26,7 +26,7 @@ CHEAP_COLUMNS = 8  # number of columns up to which "auto" takes all coalitions
 CHEAP_PRODUCTS = 2e8  # multiplications per row up to which "auto" uses the factors of a kernel
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Explanation(Value):
     r"""Contributions of features to rows: :math:`f(x) = b + \sum_d \phi_d(x)`.
 

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from kernsemble._typing import FloatArray
+from kernsemble._value_object import short_repr
 from kernsemble.inspection.dataframes import as_frame
 
 
@@ -25,6 +26,9 @@ class Importances(NamedTuple):
     shares: dict[str, float]
     method: str
     standard_errors: dict[str, float]
+
+    def __repr__(self) -> str:
+        return short_repr(self)
 
     @classmethod
     def from_sizes(cls, names: list[str], sizes: FloatArray, method: str) -> Self:

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kernsemble._typing import FloatArray
+from kernsemble._value_object import short_repr
 from kernsemble.inspection.dataframes import as_frame
 from kernsemble.learners import C45Tree, DecisionStump, RCDPerceptron
 
@@ -28,6 +29,9 @@ class HypothesisWeights(NamedTuple):
     texts: list[str]
     weights: FloatArray
     estimators: list[Any]
+
+    def __repr__(self) -> str:
+        return short_repr(self)
 
     def to_frame(self) -> Any:
         """Return a DataFrame with one row per hypothesis."""

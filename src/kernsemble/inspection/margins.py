@@ -10,7 +10,7 @@ from kernsemble._value_object import Value
 from kernsemble.inspection.dataframes import as_frame
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Margins(Value):
     r"""The margins :math:`y_i f(x_i)` of rows, negative for errors.
 

@@ -10,6 +10,7 @@ from sklearn.svm import NuSVC
 
 from kernsemble._axes import several_axes
 from kernsemble._typing import ArrayLike
+from kernsemble._value_object import short_repr
 from kernsemble.kernels import Gaussian
 from kernsemble.svm import MultiplicativeSVC
 
@@ -58,6 +59,9 @@ class NuComparison:
 
     ensemble: TimedFit
     rivals: dict[float, TimedFit]
+
+    def __repr__(self) -> str:
+        return short_repr(self)
 
     @classmethod
     def from_data(

@@ -17,7 +17,7 @@ from kernsemble.kernels.slice_parts import seen_columns
 from kernsemble.svm.backends.tables.blocks import FittedTables
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class PerceptronDensity(Value):
     r"""Weights of all perceptrons along one direction, as a step function of the threshold.
 

@@ -9,6 +9,7 @@ from sklearn.metrics import confusion_matrix
 
 from kernsemble._typing import Array, FloatArray
 from kernsemble._validation import class_codes
+from kernsemble._value_object import short_repr
 
 Where: TypeAlias = Literal["test rows", "out-of-fold rows", "training rows"]
 
@@ -38,6 +39,9 @@ class Predictions:
     classes: Array | None = None
     values: FloatArray | None = None
     probabilities: FloatArray | None = None
+
+    def __repr__(self) -> str:
+        return short_repr(self)
 
     @classmethod
     def from_estimator(cls, model: Any, X: Any, y: Array, where: Where) -> Self:

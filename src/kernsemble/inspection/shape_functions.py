@@ -20,7 +20,7 @@ from kernsemble._value_object import Value
 NEAR = 1e-9  # relative difference below which two numbers are the same category
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class StumpDensity(Value):
     r"""Weights of the stumps of one column, as a step function of the threshold.
 
@@ -109,7 +109,7 @@ def _empty() -> FloatArray:
     return np.empty(0)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Shape(Value):
     """The shape function of one column: linear between knots, with jumps at knots.
 

@@ -10,6 +10,7 @@ from sklearn.base import clone
 from kernsemble._arguments import check_count, check_positive
 from kernsemble._axes import one_axes
 from kernsemble._typing import ArrayLike, FloatArray
+from kernsemble._value_object import short_repr
 from kernsemble.solvers.kernel_products import DenseProducts
 from kernsemble.solvers.multiplicative import solve_multiplicative, solve_multiplicative_fixed
 from kernsemble.svm import MultiplicativeSVC
@@ -44,6 +45,9 @@ class TrainingCurves:
 
     adaptive: FloatArray
     fixed: dict[float, FloatArray]
+
+    def __repr__(self) -> str:
+        return short_repr(self)
 
     @classmethod
     def from_data(

@@ -116,7 +116,7 @@ def has_cells(kernel: Kernel) -> bool:
     return isinstance(unwrapped(kernel)[1], (Laplacian, DecisionTree))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Grids(Value):
     r"""Random grids, and the cells that a sample occupies.
 

@@ -96,7 +96,7 @@ class Mixed(Wrapper):
         return f"Mixed({self.kernel._expression})"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Expansion(Value):
     """The expanded columns of rows with categories and missing values.
 

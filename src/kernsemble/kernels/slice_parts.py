@@ -17,7 +17,7 @@ from kernsemble.kernels.base import Kernel, PointKernel
 from kernsemble.kernels.columns import unwrapped
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Part(Value, ABC):
     """The slices of a simple kernel, times a factor."""
 
@@ -48,7 +48,7 @@ class Part(Value, ABC):
         return seen_columns(self.kernel)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class OrderedPart(Part):
     """Slices of numbers."""
 
@@ -93,7 +93,7 @@ class Coordinates(OrderedPart):
         return positions
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Directions(OrderedPart):
     r"""One slice per direction: :math:`u_p = \theta_p^\top (x - c)`, :math:`p = u_p / P c_D`."""
 

@@ -110,7 +110,7 @@ def slices_of(
     return _sliced(kernel, n_slices, np.random.default_rng(random_state))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Slices(Value):
     r"""A kernel :math:`\kappa - \sum_k |p_k(x) - p_k(x')| - \sum_j w_j\, d(c_j(x), c_j(x'))`.
 

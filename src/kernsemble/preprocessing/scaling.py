@@ -16,7 +16,7 @@ from kernsemble.hypotheses.thresholds import Measure
 ScalingKind: TypeAlias = Literal["range", "rank", "distinct"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class FeatureScaling(Value):
     """Transformation of each feature before rows are compared.
 

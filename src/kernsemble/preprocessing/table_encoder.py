@@ -23,7 +23,7 @@ from kernsemble.preprocessing.table_columns import (
 __all__ = ["EncodedColumn", "TableEncoder"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class EncodedColumn(Value):
     """The encoding of one column of a table as one or several columns of numbers."""
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from kernsemble._value_object import short_repr
 from kernsemble.report.feature_figure import feature_figure
 from kernsemble.report.machine_summary import ExplainedRow, MachineSummary
 from kernsemble.report.plotly_figures import (
@@ -39,6 +40,9 @@ class Chart:
     caption: str
     figures: list[Any]
     choices: dict[str, list[str]] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return short_repr(self)
 
 
 def charts(summary: Summary) -> dict[str, Chart]:

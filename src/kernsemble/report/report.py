@@ -9,6 +9,7 @@ from typing import Any, Self
 
 from kernsemble._files import atomic_write, check_folder
 from kernsemble._typing import ArrayLike
+from kernsemble._value_object import short_repr
 from kernsemble.report.charts import Chart, charts
 from kernsemble.report.model_program import Origin
 from kernsemble.report.page import page
@@ -43,6 +44,9 @@ class Report:
 
     summary: Summary
     title: str
+
+    def __repr__(self) -> str:
+        return short_repr(self)
 
     @classmethod
     def from_estimator(

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from kernsemble._typing import ArrayLike, IntArray
+from kernsemble._value_object import short_repr
 from kernsemble.inspection import EnsembleView, by_class
 from kernsemble.inspection.predictions import Predictions
 from kernsemble.inspection.scores import Score, scores
@@ -110,6 +111,9 @@ class Summary:
     settings: ModelSettings
     thresholds: Thresholds | None
     what_if: WhatIf
+
+    def __repr__(self) -> str:
+        return short_repr(self)
 
     @classmethod
     def from_estimator(

@@ -7,6 +7,7 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from kernsemble._typing import BoolArray, FloatArray
+from kernsemble._value_object import short_repr
 from kernsemble.selection.criteria import Scoring
 from kernsemble.selection.universe import EvolutionSettings, Generation, Universe, evolve
 
@@ -35,6 +36,9 @@ class Evolution(NamedTuple):
     entropies: FloatArray
     n_evaluated: int
     has_converged: bool
+
+    def __repr__(self) -> str:
+        return short_repr(self)
 
     @property
     def importances(self) -> FloatArray:

@@ -10,6 +10,7 @@ from kernsemble._arguments import check_count
 from kernsemble._memory import physical_memory
 from kernsemble._typing import Array, ArrayLike, BoolArray, FloatArray
 from kernsemble._validation import read_weights
+from kernsemble._value_object import short_repr
 from kernsemble.selection.criteria import (
     Criterion,
     ScoreCache,
@@ -37,6 +38,9 @@ class AllSubsets(NamedTuple):
     subsets: BoolArray
     scores: FloatArray
 
+    def __repr__(self) -> str:
+        return short_repr(self)
+
     @property
     def best(self) -> BoolArray:
         """The subset with the smallest criterion, as a mask of variables."""
@@ -59,6 +63,9 @@ class Steps(NamedTuple):
     subset: BoolArray
     score: float
     n_steps: int
+
+    def __repr__(self) -> str:
+        return short_repr(self)
 
 
 def exhaustive_search(

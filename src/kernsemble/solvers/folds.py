@@ -14,6 +14,7 @@ import numpy as np
 
 from kernsemble._threads import run
 from kernsemble._typing import FloatArray, IntArray
+from kernsemble._value_object import short_repr
 from kernsemble.solvers.interrupts import StopSignal, Watch
 from kernsemble.solvers.kernel_matrix import Matrix, RowsOnDemand, as_matrix
 from kernsemble.solvers.result import Solution, Status
@@ -50,6 +51,9 @@ class Fold:
     decisions: FloatArray
     n_iter: IntArray
     statuses: tuple[Status, ...]
+
+    def __repr__(self) -> str:
+        return short_repr(self)
 
     @classmethod
     def from_solutions(

@@ -7,6 +7,7 @@ from typing import Self
 import numpy as np
 
 from kernsemble._typing import FloatArray
+from kernsemble._value_object import short_repr
 
 
 class Status(Enum):
@@ -54,6 +55,9 @@ class Solution:
     violation: float
     n_iter: int
     status: Status
+
+    def __repr__(self) -> str:
+        return short_repr(self)
 
     @classmethod
     def to_start_from(cls, beta: FloatArray, residual: FloatArray) -> Self:

@@ -20,7 +20,7 @@ EPS = np.finfo(np.float64).eps
 LEAD = 1e-14  # relative lead of the predicted class, visible in a float and its logarithm
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class InverseLink(Value):
     """The inverse link of a loss that models probabilities itself."""
 
@@ -33,7 +33,7 @@ class InverseLink(Value):
 Curve: TypeAlias = Sigmoid | Isotonic | InverseLink
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Calibration(Value):
     """The curves of all machines, and the reduction that combines them into classes."""
 

@@ -54,7 +54,7 @@ class Reduction(Value, ABC):
         return decisions.argmax(axis=1) if decisions.ndim == 2 else (decisions > 0.0).astype(int)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class OneVersusOne(Reduction):
     """A machine for each pair of classes, on the rows of these two."""
 
@@ -102,7 +102,7 @@ class OneVersusOne(Reduction):
         return together
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class OneVersusRest(Reduction):
     """A machine for each class, on all rows: its own are positive."""
 

@@ -11,7 +11,7 @@ from kernsemble._value_object import Value
 MAX_LEVELS = 65_535
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Levels(Value):
     """The levels of one column.
 

@@ -25,7 +25,7 @@ class Side(IntEnum):
     ABSENT = 3
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class RegularizationPath(Value):
     r"""The support vector machines of every C between two ends.
 

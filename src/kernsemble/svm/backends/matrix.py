@@ -47,7 +47,7 @@ MIN_CACHED_ROWS = 100  # of a matrix computed on demand; with fewer, a fit would
 MAX_KERNEL_ENTRIES = 20_000_000  # maximum number of kernel values computed at a time for new rows
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SupportVectorMachines(Machines):
     r"""Machines :math:`f_k(x) = \sum_j \beta_{kj} K(x_j, x) + b_k` on common support vectors."""
 

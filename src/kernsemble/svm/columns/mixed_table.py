@@ -36,7 +36,7 @@ def is_mixed(X: object) -> bool:
     return any(column_kind(column_at(X, d)) != "number" for d in range(n_columns))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class MixedTable(Value):
     """The encoding of a table of numbers, categories and dates as an array of numbers.
 

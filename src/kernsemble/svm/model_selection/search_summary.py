@@ -9,7 +9,7 @@ from kernsemble._value_object import Value
 MAX_NAMED = 4  # maximum number of kernels that a summary names
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SearchSummary(Value):
     """The settings that a model selection compared, and the reason to leave out others.
 

@@ -60,7 +60,7 @@ from kernsemble.svm.problem import Problem
 FEW = 0.5  # share of rows below which the codes of a problem are copied
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Restart(Value):
     """The solutions of all machines, from which another fit can start; see `AdditiveSolution`."""
 
@@ -81,7 +81,7 @@ class Restart(Value):
         return [AdditiveSolution.to_start_from(*each) for each in zip(*arrays, strict=True)]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TableMachines(Machines):
     """Machines as tables of levels, with the error that sampled hypotheses leave."""
 

@@ -26,7 +26,7 @@ class FittedBlock(Value, ABC):
         """Add the values of the tables at rows (columns) to those of machines (rows)."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class FittedTables(Value):
     """Fitted machines: the tables of all blocks, and the bias of each machine."""
 

@@ -23,7 +23,7 @@ MAX_CELLS = 4_000_000  # maximum number of cells of new rows computed at a time
 BYTES_PER_CELL = 8  # bytes of both copies of a cell: as computed, and as read by solvers
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class CellTables(FittedBlock):
     """The grids of fitted machines: a height for each cell and machine.
 

@@ -38,7 +38,7 @@ WEIGHT_OF_MISSING = (
 BYTES_PER_CODE = 2  # bytes of both copies of a code: by columns and by rows
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Views(Value):
     """The numbers that slices look at in rows; coordinates need no scaling.
 
@@ -128,7 +128,7 @@ class Views(Value):
         return [part.position(k, each) for k, each in enumerate(values)]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ShapeTables(FittedBlock):
     """The slices of fitted machines: a table of levels for each slice and machine.
 
