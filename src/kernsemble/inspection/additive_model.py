@@ -133,6 +133,21 @@ def additive_model(
     Returns
     -------
     AdditiveModel
+
+    Examples
+    --------
+    >>> import json
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from kernsemble.inspection import EnsembleView
+    >>> from kernsemble.inspection.additive_model import additive_model
+    >>> from kernsemble.svm import InfiniteEnsembleClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> model = InfiniteEnsembleClassifier(calibration="sigmoid").fit(X[::5], y[::5])
+    >>> plain = additive_model(list(EnsembleView.each(model).values()))
+    >>> plain["combination"], plain["link"], plain["machines"][0]["curve"]["kind"]
+    ('one machine', 'curves', 'sigmoid')
+    >>> json.loads(json.dumps(plain)) == plain
+    True
     """
     for view in views:
         if not view.is_additive:

@@ -183,8 +183,10 @@ const evaluate = (() => {
     return String(Number(value.toPrecision(4))).replace("-", "−");
   }
 
-  function signed(value) {
-    return (value > 0 ? "+" : "") + shown(Number(value.toPrecision(3)));
+  function signed(value, scale) {
+    const digits = Math.min(Math.max(3 - Math.floor(Math.log10(scale)), 0), 9);
+    const text = value.toFixed(digits).replace("-", "−");
+    return value > 0 ? `+${text}` : text;
   }
 
   function valuesOf(row) {
@@ -305,7 +307,7 @@ const evaluate = (() => {
       fill.className = value < 0 ? "down" : "up";
       fill.style.width = `${width}%`;
       fill.style.left = `${value < 0 ? 50 - width : 50}%`;
-      output.value = signed(value);
+      output.value = signed(value, scale);
       output.dataset.value = value;
     };
     return { elements: [made("div", { className: "bar", ariaHidden: "true" }, fill), output], show };
