@@ -152,7 +152,10 @@ def clone_and_predict(machine, rows):
         ({"max_iter": 0}, "max_iter = 0"),
         ({"scaling": "log"}, "scaling = 'log': use one of 'range'"),
         ({"kernel": "stumpp"}, "did you mean 'stump'"),
-        ({"multiclass": "pairs"}, "multiclass = 'pairs': use one of 'one-vs-one', 'one-vs-rest'"),
+        (
+            {"multiclass": "pairs"},
+            "multiclass = 'pairs': use one of 'auto', 'one-vs-one', 'one-vs-rest'",
+        ),
         ({"decision_function_shape": "all"}, "decision_function_shape = 'all': use one of 'ovr'"),
         (
             {"decision_function_shape": "ovo", "multiclass": "one-vs-rest"},

@@ -10,8 +10,9 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.preprocessing import MinMaxScaler
 from sklearn.svm import SVC
 
-from kernsemble.kernels import Perceptron
-from kernsemble.svm import InfiniteEnsembleClassifier
+from kernsemble.kernels import Laplacian, Perceptron
+from kernsemble.solvers import solve_folds
+from kernsemble.svm import InfiniteEnsembleClassifier, InfiniteEnsembleClassifierCV
 from kernsemble.svm.multiclass import OneVersusOne, OneVersusRest, as_reduction
 
 X, y = load_iris(return_X_y=True)
@@ -109,3 +110,43 @@ def test_coupling_by_blocks_is_coupling_at_once():
 def test_reductions_are_values():
     assert as_reduction("one-vs-rest", 3) == OneVersusRest(3) != OneVersusOne(3)
     assert as_reduction("one-vs-rest", 2) == OneVersusOne(2)
+
+
+def test_automatic_reduction_is_pairs_for_few_classes_and_classes_for_many():
+    assert as_reduction("auto", 20) == OneVersusOne(20)
+    assert as_reduction("auto", 21) == OneVersusRest(21)
+    assert as_reduction("auto", 21, "ovo") == OneVersusOne(21)
+    assert as_reduction("auto", 2) == as_reduction("one-vs-rest", 2) == OneVersusOne(2)
+
+
+def test_many_classes_need_one_machine_each_and_few_candidates():
+    rng = np.random.default_rng(0)
+    codes = np.repeat(np.arange(60), 4)
+    rows = np.column_stack([codes % 8, codes // 8]) + 0.1 * rng.normal(size=(240, 2))
+    machine = InfiniteEnsembleClassifierCV("auto", cv=2, calibration=None, random_state=0)
+    machine.fit(rows, codes)
+    assert machine.reduction_ == OneVersusRest(60)
+    assert len(machine.intercept_) == 60
+    assert machine.best_score_ > 0.9
+    summary = machine.search_summary_
+    assert summary.tried.startswith("12 settings: trees, polytopes, perceptrons and stumps")
+    assert "60 machines" in summary.reason
+
+
+def test_machines_of_pairs_predict_held_out_rows_of_all_classes():
+    """The folds of a pair are solved on its rows, with the same values as on all rows."""
+    rng = np.random.default_rng(0)
+    codes, rows = np.arange(80) % 4, rng.normal(size=(80, 3))
+    K = Laplacian(0.3)(rows)
+    signs = (codes == 1) * 1.0 - (codes == 3)
+    held_out = [np.arange(0, 20), np.arange(20, 40)]
+    bounds = np.minimum(signs, 0.0), np.maximum(signs, 0.0)
+    found = solve_folds(K, signs, *bounds, [1.0, 4.0], held_out, tol=1e-8)
+    for fold, held in zip(found, held_out, strict=True):
+        kept = np.delete(np.arange(80), held)
+        for C, decisions in zip([1.0, 4.0], fold.decisions, strict=True):
+            mine = kept[signs[kept] != 0.0]
+            alone = SVC(kernel="precomputed", C=C, tol=1e-8)
+            alone.fit(K[np.ix_(mine, mine)], signs[mine])
+            expected = alone.decision_function(K[np.ix_(held, mine)])
+            assert_allclose(decisions, expected, atol=1e-4)

@@ -3,7 +3,9 @@
 A fold holds rows out by bounds of zero, so nothing is copied and the decision values of the
 held-out rows follow from their residuals. Along C every problem starts from the previous
 solution; once no coefficient is at a bound, that solution holds for every larger C. At the
-smallest C the other folds start from the solution of the first.
+smallest C the other folds start from the solution of the first. Rows whose bounds are zero in
+every fold, as those of other classes are, are only predicted: the matrix between the others is
+copied if these are few.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -16,9 +18,11 @@ from kernsemble._threads import run
 from kernsemble._typing import FloatArray, IntArray
 from kernsemble._value_object import short_repr
 from kernsemble.solvers.interrupts import StopSignal, Watch
-from kernsemble.solvers.kernel_matrix import Matrix, RowsOnDemand, as_matrix
+from kernsemble.solvers.kernel_matrix import Matrix, RowsOnDemand, WholeMatrix, as_matrix
 from kernsemble.solvers.result import Solution, Status
 from kernsemble.solvers.smo import solve_dual
+
+FEW = 0.7  # largest share of rows whose matrix is copied
 
 
 class _Ended(Protocol):
@@ -149,7 +153,14 @@ def solve_folds(
     on_solved : callable, optional
         Called after each C of each fold, from the thread that solved it.
     """
-    K, stop = as_matrix(K), StopSignal()
+    whole, stop = as_matrix(K), StopSignal()
+    rows = np.flatnonzero((lower != 0.0) | (upper != 0.0))
+    is_part = isinstance(whole, WholeMatrix) and 0 < len(rows) <= FEW * len(p)
+    rows = rows if is_part else np.arange(len(p))
+    K, p = (whole.among(rows) if is_part else whole), p[rows]
+    lower, upper = lower[rows], upper[rows]
+    place = np.full(len(whole.diagonal), -1)
+    place[rows] = np.arange(len(rows))
 
     def path(rows: IntArray, Cs: Sequence[float], seed: Solution | None) -> Iterator[Solution]:
         present = np.ones(len(p))
@@ -168,15 +179,24 @@ def solve_folds(
             watch=stop.watch,
         )
 
-    seed = uninterrupted(next(path(held_out[0], Cs[:1], None)))
+    def inside(held: IntArray) -> IntArray:
+        return place[held][place[held] >= 0]
 
-    def work(rows: IntArray) -> Fold:
+    seed = uninterrupted(next(path(inside(held_out[0]), Cs[:1], None)))
+
+    def work(held: IntArray) -> Fold:
+        mine, is_mine = inside(held), place[held] >= 0
+
         def decide(solution: Solution) -> FloatArray:
-            return p[rows] - solution.residual[rows] + solution.bias
+            if is_mine.all():
+                return p[mine] - solution.residual[mine] + solution.bias
+            beta = np.zeros(len(place))
+            beta[rows] = solution.beta
+            return whole.times(np.flatnonzero(beta), beta)[held] + solution.bias
 
-        return Fold.from_solutions(path(rows, Cs, seed), decide, on_solved)
+        return Fold.from_solutions(path(mine, Cs, seed), decide, on_solved)
 
-    if isinstance(K, RowsOnDemand):  # the threads are used to compute its rows
+    if isinstance(whole, RowsOnDemand):  # the threads are used to compute its rows
         return [work(rows) for rows in held_out]
     return run(work, held_out, on_error=stop.set, fewest=2)
 

@@ -151,9 +151,10 @@ class InfiniteEnsembleClassifier(EnsembleClassifier):
     scaling : {"range", "rank", "distinct"} or None, default="range"
         Scaling of the features, computed from the training rows: to [−1, 1] as in the papers, to
         their distribution function, or to equal steps between neighbouring values.
-    multiclass : {"one-vs-one", "one-vs-rest"}, default="one-vs-one"
+    multiclass : {"auto", "one-vs-one", "one-vs-rest"}, default="auto"
         Reduction of more than two classes: a vote of one machine per pair of classes, as in
-        LIBSVM, or the largest value of one machine per class.
+        LIBSVM, or the largest value of one machine per class. "auto" is one-vs-one for up to 20
+        classes, and one-vs-rest for more, since the number of pairs grows with the square.
     decision_function_shape : {"ovr", "ovo"}, default="ovr"
         Shape of `decision_function`: one value per class or, for one-vs-one only, one value per
         pair of classes. Two classes have a single value in any case.
@@ -267,7 +268,7 @@ class InfiniteEnsembleClassifier(EnsembleClassifier):
         kernel: str | Kernel = "stump",
         C: float | Literal["scale"] = "scale",
         scaling: ScalingKind | None = "range",
-        multiclass: Multiclass = "one-vs-one",
+        multiclass: Multiclass = "auto",
         decision_function_shape: DecisionShape = "ovr",
         class_weight: dict[Any, float] | Literal["balanced"] | None = None,
         tol: float = 1e-3,
@@ -520,7 +521,7 @@ class InfiniteEnsembleClassifierCV(SelectsSettings, EnsembleClassifier):
         scoring: Any = None,
         calibration: CurveKind | None = "sigmoid",
         scaling: ScalingKind | Literal["auto"] | Sequence[ScalingKind | None] | None = "auto",
-        multiclass: Multiclass = "one-vs-one",
+        multiclass: Multiclass = "auto",
         decision_function_shape: DecisionShape = "ovr",
         class_weight: dict[Any, float] | Literal["balanced"] | None = None,
         tol: float = 1e-3,

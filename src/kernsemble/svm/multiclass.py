@@ -19,9 +19,10 @@ from kernsemble._typing import ArrayLike, FloatArray, IntArray
 from kernsemble._validation import read_classes, refuse_one_class
 from kernsemble._value_object import Value
 
-Multiclass: TypeAlias = Literal["one-vs-one", "one-vs-rest"]
+Multiclass: TypeAlias = Literal["auto", "one-vs-one", "one-vs-rest"]
 DecisionShape: TypeAlias = Literal["ovr", "ovo"]
 
+MAX_PAIRED_CLASSES = 20  # number of classes up to which "auto" is one-vs-one
 SMALLEST_SHARE = 1e-7  # smallest probability of a class in a pair, so that none is zero
 MAX_ENTRIES = 2_000_000  # maximum number of entries of linear systems solved together
 
@@ -122,9 +123,15 @@ class OneVersusRest(Reduction):
         return shares / shares.sum(axis=1, keepdims=True)
 
 
-def as_reduction(multiclass: Multiclass, n_classes: int) -> Reduction:
-    """Return the reduction with a name."""
+def as_reduction(multiclass: Multiclass, n_classes: int, shape: DecisionShape = "ovr") -> Reduction:
+    """Return the reduction with a name.
+
+    "auto" is one-vs-one for few classes, and if decision values of pairs are needed.
+    """
     check_choice("multiclass", multiclass, get_args(Multiclass))
+    if multiclass == "auto":
+        is_paired = n_classes <= MAX_PAIRED_CLASSES or shape == "ovo"
+        multiclass = "one-vs-one" if is_paired else "one-vs-rest"
     if multiclass == "one-vs-rest" and n_classes > 2:
         return OneVersusRest(n_classes)
     return OneVersusOne(n_classes)
@@ -166,7 +173,9 @@ class MulticlassMixin:
         """Store the classes and the reduction, and return the code of each row's class."""
         self.classes_, codes = read_classes(y)
         refuse_one_class(self.classes_)
-        self.reduction_ = as_reduction(self.multiclass, len(self.classes_))
+        self.reduction_ = as_reduction(
+            self.multiclass, len(self.classes_), self.decision_function_shape
+        )
         return codes
 
     def _signs(self, codes: IntArray) -> list[FloatArray]:

@@ -34,6 +34,9 @@ FAMILIES: dict[type[Any], str] = {
 }
 MAX_ROWS = 10_000  # number of rows above which kernels that need a matrix do not race by default
 WIDTHS = (0.5, 1.0, 2.0, 4.0)  # gamma, in units of 1 over the mean distance
+MANY_MACHINES = 50  # number of machines above which fewer candidates race
+FEW_WIDTHS = (1.0, 2.0)
+FEW_SCALINGS = ("rank", "range")
 MULTIPLES = tuple(2.0**power for power in range(-2, 7))  # values of C, in units of C="scale"
 STRIDE = 3  # step along the grid of C in the first round; later rounds stay near the best
 REACH = 2  # number of values of C on each side of the best for the winner of the last round
@@ -189,17 +192,22 @@ class Race:
 
 
 def race_candidates(
-    rows: TrainingRows, scalings: Sequence[ScalingKind | None] | None = None
+    rows: TrainingRows,
+    scalings: Sequence[ScalingKind | None] | None = None,
+    n_machines: int = 1,
 ) -> list[Candidate]:
     """Return the kernels and scalings that race on weighted rows.
 
     Trees and polytopes at several widths, perceptrons and stumps, on every scale. Trees on ranks,
     the safest candidate on the data sets that were tried, come first. Kernels of rows with
-    categories or missing values are within `Mixed`.
+    categories or missing values are within `Mixed`. Many machines, as many classes need, have
+    fewer widths and scales.
     """
+    is_long = n_machines > MANY_MACHINES
     wrap = _wrapper(rows)
     found = []
-    for kind in scalings or _distinct_scalings(rows):
+    kinds = [each for each in _distinct_scalings(rows) if not is_long or each in FEW_SCALINGS]
+    for kind in scalings or kinds:
         scaled = scaled_rows(rows, kind)
         for family in FAMILIES:
             widths: list[Kernel] = [family()]
@@ -208,7 +216,8 @@ def race_candidates(
                 radial = bound.kernel if isinstance(bound, Mixed) else bound
                 assert isinstance(radial, Radial)
                 assert radial.rate is not None  # bound
-                widths = [family(width * radial.rate) for width in WIDTHS]
+                multiples = FEW_WIDTHS if is_long else WIDTHS
+                widths = [family(width * radial.rate) for width in multiples]
             found += [Candidate(wrap(kernel), kind) for kernel in widths]
     return found
 

@@ -25,6 +25,7 @@ from kernsemble.svm.model_selection.cross_validation import CrossValidation, war
 from kernsemble.svm.model_selection.grid import PenaltyGrid, Selection, Variant, search_grid
 from kernsemble.svm.model_selection.race import (
     FAMILIES,
+    MANY_MACHINES,
     MAX_ROWS,
     MULTIPLES,
     N_LAST,
@@ -197,17 +198,30 @@ class SelectsSettings(KernelMachine):
             self._obstacle_to_race(rows),
         )
 
+    @staticmethod
+    def _summary_of_race(candidates: Sequence[Candidate], n_machines: int) -> SearchSummary:
+        n_scales = len({each.scaling for each in candidates})
+        tried = (
+            f"{len(candidates)} settings: {listed([*FAMILIES.values()])} {scales(n_scales)}, the "
+            f"best {min(N_LAST, len(candidates))} of them on all rows"
+        )
+        if n_machines <= MANY_MACHINES:
+            return SearchSummary(tried)
+        return SearchSummary(
+            tried,
+            "some widths and scales of these",
+            f"each setting needs {n_machines} machines for the classes: give the kernels and "
+            "scales to compare, to compare more of them",
+        )
+
     def _race(
         self, validation: CrossValidation, backend: Backend, variants: list[Variant], task: Task
     ) -> Selection:
         """Run a race, then search the grids of C near the finalists' best, on all rows."""
         rows, grid = validation.rows, self._penalty_grid(MULTIPLES)
-        candidates = race_candidates(rows, self._requested_scalings())
-        n_scales = len({each.scaling for each in candidates})
-        self.search_summary_ = SearchSummary(
-            f"{len(candidates)} settings: {listed([*FAMILIES.values()])} {scales(n_scales)}, the "
-            f"best {min(N_LAST, len(candidates))} of them on all rows"
-        )
+        n_machines = len(variants[0].problems)
+        candidates = race_candidates(rows, self._requested_scalings(), n_machines)
+        self.search_summary_ = self._summary_of_race(candidates, n_machines)
         n_machines = sum(len(variant.problems) for variant in variants)
         n_parts = 1 + min(N_LAST, len(candidates)) * n_machines
         with task.part("selection", 0, n_parts) as part:
