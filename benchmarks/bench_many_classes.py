@@ -1,4 +1,4 @@
-"""How long does the search of ``kernel="auto"`` take with many classes?
+"""Measure the time of ``kernel="auto"`` with many classes.
 
 Each class is a Gaussian cluster of scikit-learn's `make_classification`. Run
 ``.venv/bin/python benchmarks/bench_many_classes.py``, or with ``10 1000 20`` for one size (classes,
