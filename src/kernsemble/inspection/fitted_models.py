@@ -29,6 +29,12 @@ def column_categories(model: Any) -> tuple[tuple[Any, ...] | None, ...]:
     return (None,) * model.n_features_in_ if table is None else table.categories
 
 
+def column_dates(model: Any) -> tuple[int, ...]:
+    """Return the columns of dates of a fitted model, which are encoded as days since 1970."""
+    table = getattr(model, "mixed_table_", None)
+    return () if table is None else table.dates
+
+
 @dataclass(frozen=True, eq=False)
 class FittedModel(ABC):
     """A fitted model: one machine, or several on the same rows."""

@@ -7,8 +7,9 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from kernsemble._typing import FloatArray
-from kernsemble.inspection.fitted_models import column_categories
+from kernsemble.inspection.fitted_models import column_categories, column_dates
 from kernsemble.report.association import Association, association
+from kernsemble.report.readable_axis import date_text
 from kernsemble.report.row_samples import RowSample
 
 SHOWN_CATEGORIES = 3  # number of frequent categories that are listed
@@ -19,7 +20,7 @@ class ColumnSummary(NamedTuple):
     """Summary of a column: kind, missing values, distinct values, range, histogram, association."""
 
     name: str
-    kind: str  # "number" or "category"
+    kind: str  # "number", "category" or "date"
     n_missing: int
     n_distinct: int
     values: str  # minimum, median and maximum; or the most frequent categories
@@ -55,6 +56,11 @@ class DataSummary:
         return sum(column.n_missing for column in self.columns)
 
     @property
+    def has_dates(self) -> bool:
+        """Whether there are columns of dates."""
+        return any(column.kind == "date" for column in self.columns)
+
+    @property
     def n_categories(self) -> int:
         """Number of columns of categories."""
         return sum(column.kind == "category" for column in self.columns)
@@ -65,26 +71,30 @@ def data_summary(
 ) -> DataSummary:
     """Return the summary of training rows, from a sample of them as the model encodes it."""
     is_classes = is_classifier(model)
-    columns = [
-        column_summary(name, values, known)._replace(
-            association=association(values, known is not None, sample.y, is_classes)
-        )
-        for name, values, known in zip(names, rows.T, column_categories(model), strict=True)
-    ]
+    dates, columns = column_dates(model), []
+    for d, known in enumerate(column_categories(model)):
+        values = rows[:, d]
+        found = association(values, known is not None, sample.y, is_classes)
+        summary = column_summary(names[d], values, known, d in dates)
+        columns.append(summary._replace(association=found))
     return DataSummary(sample.n_rows, len(names), len(rows), columns, _targets(model, y))
 
 
 def column_summary(
-    name: str, values: FloatArray, known: tuple[Any, ...] | None = None
+    name: str,
+    values: FloatArray,
+    known: tuple[Any, ...] | None = None,
+    is_date: bool = False,
 ) -> ColumnSummary:
-    """Return the summary of a column of numbers, or of codes of the categories `known`."""
+    """Return the summary of numbers, of days since 1970, or of codes of the categories `known`."""
     present = values[~np.isnan(values)]
     distinct, counts = np.unique(present, return_counts=True)
     if known is None:
         n_missing = len(values) - len(present)
         ends = np.quantile(present, [0.0, 0.5, 1.0]) if len(present) else present
-        text = " · ".join(f"{each:.4g}" for each in ends)
-        return ColumnSummary(name, "number", n_missing, len(distinct), text, _bars(present))
+        text = " · ".join(date_text(each) if is_date else f"{each:.4g}" for each in ends)
+        kind = "date" if is_date else "number"
+        return ColumnSummary(name, kind, n_missing, len(distinct), text, _bars(present))
     named = {category_name(known, code): int(n) for code, n in zip(distinct, counts, strict=True)}
     n_missing = named.pop("missing", 0) if None in known else 0
     frequent = sorted(named, key=lambda each: -named[each])

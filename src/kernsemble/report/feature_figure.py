@@ -62,7 +62,7 @@ def _format_axis(figure: Any, plot: FeaturePlot, last: int) -> None:
         figure.update_xaxes(tickmode="array", tickvals=ticks, ticktext=names, col=1)
     elif plot.axis.kind == "log":
         figure.update_xaxes(type="log", col=1)
-    elif plot.axis.kind == "quantile":
+    elif plot.axis.kind in ("quantile", "date"):
         places, names = plot.axis.ticks
         figure.update_xaxes(tickmode="array", tickvals=places, ticktext=names, col=1)
     note = f" ({plot.axis.note})" if plot.axis.note else ""

@@ -77,6 +77,7 @@ def feature_plot(
     known: tuple[Any, ...] | None,
     points: tuple[FloatArray, FloatArray] | None,
     error: StandardError | None = None,
+    is_date: bool = False,
 ) -> FeaturePlot:
     """Return the plots of a feature.
 
@@ -88,7 +89,7 @@ def feature_plot(
     if known is not None:
         return _categorical_plot(name, shape, values, known, points, is_drawn, error)
     present = values[np.isfinite(values)]
-    axis = readable_axis(present)
+    axis = readable_axis(present, is_date)
     x, heights = shape_points(shape, present, axis) if is_drawn else ([], [])
     has_missing = is_drawn and len(present) < len(values) and np.isfinite(shape.missing)
     edges, counts = histogram(present, axis)
@@ -149,7 +150,7 @@ def shape_points(
     low, high = (present.min(), present.max()) if len(present) else (0.0, 1.0)
     bends = _thinned(bends[(bends > low) & (bends < high)])
     x = np.union1d(bends, [low, high])
-    if axis.kind != "linear":
+    if axis.kind in ("log", "quantile"):
         x = np.union1d(x, np.quantile(present, np.linspace(0.0, 1.0, MAX_KNOTS)))
     left, right = shape(x), shape(np.nextafter(x, np.inf))
     is_jump = np.abs(right - left) > 1e-9 * max(float(np.abs(left).max()), 1e-300)

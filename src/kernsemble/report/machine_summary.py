@@ -15,10 +15,11 @@ from kernsemble.inspection import (
     feature_importances,
 )
 from kernsemble.inspection.class_machines import n_background
-from kernsemble.inspection.fitted_models import FittedModel, column_categories
+from kernsemble.inspection.fitted_models import FittedModel, column_categories, column_dates
 from kernsemble.inspection.predictions import Predictions
 from kernsemble.report.data_summary import category_name
 from kernsemble.report.feature_plots import FeaturePlot, feature_plot, points_of
+from kernsemble.report.readable_axis import date_text
 from kernsemble.report.row_samples import RowSample, rows_at
 from kernsemble.report.shape_bands import ShapeBands
 
@@ -185,6 +186,7 @@ def _feature_plots(
                 known[d],
                 points,
                 error,
+                d in column_dates(view.model.fitted),
             )
         )
     return found
@@ -193,7 +195,7 @@ def _feature_plots(
 def _explained_row(
     model: Any, explanation: Explanation, k: int, targets: tuple[int, str, str]
 ) -> ExplainedRow:
-    known, mine = column_categories(model), explanation.contributions[k]
+    known, dates, mine = column_categories(model), column_dates(model), explanation.contributions[k]
     order = np.argsort(-np.abs(mine), kind="stable")
     shown, others = order[:MAX_BARS], order[MAX_BARS:]
     return ExplainedRow(
@@ -203,7 +205,7 @@ def _explained_row(
         [
             Contribution(
                 explanation.feature_names[d],
-                _value_text(explanation.rows[k, d], known[d]),
+                _value_text(explanation.rows[k, d], known[d], d in dates),
                 float(mine[d]),
             )
             for d in shown
@@ -213,10 +215,12 @@ def _explained_row(
     )
 
 
-def _value_text(value: float, known: tuple[Any, ...] | None) -> str:
+def _value_text(value: float, known: tuple[Any, ...] | None, is_date: bool) -> str:
     if known is not None:
         return category_name(known, value)
-    return "missing" if np.isnan(value) else f"{value:.5g}"
+    if np.isnan(value):
+        return "missing"
+    return date_text(value) if is_date else f"{value:.5g}"
 
 
 def notable_rows(predictions: Predictions) -> IntArray:

@@ -7,16 +7,20 @@ from scipy.stats import skew
 
 from kernsemble._typing import FloatArray
 
-AxisKind: TypeAlias = Literal["linear", "log", "quantile"]
+AxisKind: TypeAlias = Literal["linear", "log", "quantile", "date"]
 
 MAX_SKEWNESS = 2.0  # largest absolute skewness on a linear axis
 FEW_VALUES = 10  # number of distinct values up to which an axis is linear
 N_QUANTILES = 100  # maximum number of points of a quantile axis
+N_DATES = 5  # number of labelled dates
 TICKS = (0.05, 0.25, 0.5, 0.75, 0.9, 0.98)  # quantiles that are labelled
 
 
 class ReadableAxis(NamedTuple):
-    """An axis: its kind, and for quantiles the values at positions between 0 and 1."""
+    """An axis: its kind, and for quantiles the values at positions between 0 and 1.
+
+    Dates are days since 1970, and `values` are the first and the last.
+    """
 
     kind: AxisKind
     values: list[float]
@@ -30,7 +34,11 @@ class ReadableAxis(NamedTuple):
 
     @property
     def ticks(self) -> tuple[list[float], list[str]]:
-        """Positions and labels of the ticks of a quantile axis, at different values."""
+        """Positions and labels of the ticks of an axis of quantiles or dates."""
+        if self.kind == "date":
+            first, last = self.values
+            days = np.unique(np.linspace(first, last, N_DATES).round())
+            return days.tolist(), [date_text(each) for each in days]
         found: dict[str, float] = {}
         for level in TICKS:
             value = float(np.interp(level, self.positions, self.values))
@@ -41,19 +49,26 @@ class ReadableAxis(NamedTuple):
     @property
     def note(self) -> str:
         """Note for the title of the axis, "" for a linear one."""
-        return "" if self.kind == "linear" else f"{self.kind} axis"
+        return f"{self.kind} axis" if self.kind in ("log", "quantile") else ""
 
 
 LINEAR = ReadableAxis("linear", [], [])
 
 
-def readable_axis(present: FloatArray) -> ReadableAxis:
+def date_text(days: float) -> str:
+    """Return the date of a number of days since 1970."""
+    return str(np.datetime64(int(np.floor(days)), "D"))
+
+
+def readable_axis(present: FloatArray, is_date: bool = False) -> ReadableAxis:
     """Return the axis for the values of a feature.
 
     It is linear unless the skewness exceeds 2 in absolute value; then logarithmic if all values
     are positive and their logarithms are not skewed, else the empirical distribution function.
     """
     values, counts = np.unique(present, return_counts=True)
+    if is_date and len(values) > 0:
+        return ReadableAxis("date", [float(values[0]), float(values[-1])], [])
     if len(values) <= FEW_VALUES or abs(skew(present)) <= MAX_SKEWNESS:
         return LINEAR
     if values[0] > 0.0 and abs(skew(np.log(present))) <= MAX_SKEWNESS:
