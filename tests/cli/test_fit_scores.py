@@ -121,6 +121,19 @@ def test_test_rows_count_as_trained_on_if_features_and_target_are_equal():
     assert n_trained_on(train, test) == 2
 
 
+def test_rows_that_are_equal_by_chance_are_not_counted():
+    def rows(n, seed):
+        a = np.random.default_rng(seed).integers(40, size=n).astype(float)
+        return TrainingData(pl.DataFrame({"a": a}), np.zeros(n), {}, "regression")
+
+    train = rows(100, 0)
+    assert n_trained_on(train, rows(50, 1)) == 0
+    distinct = TrainingData(
+        pl.DataFrame({"a": np.arange(100.0)}), np.zeros(100), {}, "regression"
+    )
+    assert n_trained_on(distinct, rows(50, 1)) == 50
+
+
 def test_a_note_counts_test_rows_that_were_trained_on(run, folder, tmp_path):
     result = run(*fit_words(folder, tmp_path, "--test", folder / "train.csv"))
     assert "150 of 150 test rows are also training rows" in result.stderr

@@ -1,5 +1,7 @@
 """Rows held out of the training data, and test rows that were trained on."""
 
+from collections import Counter
+
 import numpy as np
 
 from kernsemble.cli.column_types import import_polars
@@ -36,9 +38,17 @@ def _rows(data: TrainingData, rows: np.ndarray) -> TrainingData:
 
 
 def n_trained_on(train: TrainingData, test: TrainingData) -> int:
-    """Return the number of test rows that equal a training row, features and target."""
-    known = set(_hashes(train))
-    return sum(each in known for each in _hashes(test))
+    """Return the number of test rows that equal a training row, features and target.
+
+    Rows of few distinct values may be equal by chance. The number is zero unless it exceeds, by
+    more than three standard deviations, the number to be expected from the share of training rows
+    that equal another one.
+    """
+    known = Counter(_hashes(train))
+    n = sum(each in known for each in _hashes(test))
+    share = sum(times for times in known.values() if times > 1) / train.n_rows
+    expected = share * test.n_rows
+    return n if n > expected + 3.0 * np.sqrt(expected * (1.0 - share)) else 0
 
 
 def _hashes(data: TrainingData) -> list[int]:
