@@ -128,9 +128,7 @@ def test_rows_that_are_equal_by_chance_are_not_counted():
 
     train = rows(100, 0)
     assert n_trained_on(train, rows(50, 1)) == 0
-    distinct = TrainingData(
-        pl.DataFrame({"a": np.arange(100.0)}), np.zeros(100), {}, "regression"
-    )
+    distinct = TrainingData(pl.DataFrame({"a": np.arange(100.0)}), np.zeros(100), {}, "regression")
     assert n_trained_on(distinct, rows(50, 1)) == 50
 
 
