@@ -21,7 +21,7 @@ __all__ = ["note_leaks", "useless_columns"]
 
 ID_WORDS = {"id", "ids", "index", "idx", "key", "uuid", "guid", "rownum", "rowid", "rownumber"}
 MIN_ROWS = 10  # fewer rows are too few to call a column an identifier
-MIN_LEAK_ROWS = 20
+MIN_LEAK_ROWS, MAX_LEAK_ROWS = 20, 20_000  # a random sample of more rows shows leaks as well
 ALMOST_PERFECT = 0.999
 
 
@@ -77,6 +77,9 @@ def note_leaks(features: "pl.DataFrame", y: Array, target: str, is_regression: b
     """Write a note for each column that alone predicts the target, and return these columns."""
     if len(y) < MIN_LEAK_ROWS:
         return []
+    if len(y) > MAX_LEAK_ROWS:
+        places = np.random.default_rng(0).choice(len(y), MAX_LEAK_ROWS, replace=False)
+        features, y = features[places], y[places]
     found = []
     for column in features:
         evidence = _correlation(column, y) if is_regression else _accuracy(column, y)
@@ -114,8 +117,7 @@ def _accuracy(column: "pl.Series", y: Array) -> str:
     """Return the accuracy of classes by the values of a column, or by one threshold, if perfect."""
     _, codes = np.unique(y, return_inverse=True)
     majority = np.bincount(codes).max() / len(codes)
-    by_value = _accuracy_by_value(column, codes)
-    best = by_value
+    best = _accuracy_by_value(column, codes)
     if column.dtype.is_numeric() or column.dtype.is_temporal():
         best = max(best, _accuracy_by_threshold(_numbers(column), codes))
     is_leak = best >= ALMOST_PERFECT and majority < 1.0 - 2.0 * (1.0 - ALMOST_PERFECT)
@@ -124,13 +126,11 @@ def _accuracy(column: "pl.Series", y: Array) -> str:
 
 def _accuracy_by_value(column: "pl.Series", codes: Array) -> float:
     """Return the share of rows in the most frequent class of their value."""
-    _, values = np.unique(
-        column.cast(import_polars().String).fill_null("").to_numpy(), return_inverse=True
-    )
-    n_values = int(values.max()) + 1
+    n_values = column.n_unique()
     if n_values > len(codes) // 4:  # nearly one row for each value
         return 0.0
-    counts = np.zeros((n_values, int(codes.max()) + 1))
+    values = column.rank("dense").fill_null(0).to_numpy().astype(np.intp)
+    counts = np.zeros((n_values + 1, int(codes.max()) + 1))
     np.add.at(counts, (values, codes), 1.0)
     return float(counts.max(axis=1).sum() / len(codes))
 

@@ -71,67 +71,59 @@ def typed_table(
     that are not in plain formats.
     """
     pl = import_polars()
-    texts = {each.name: each.str.strip_chars() for each in frame if each.dtype == pl.String}
-    entries = {name: text.unique().drop_nulls() for name, text in texts.items()}
-    numbers = _number_formats(entries, separator, decimal)
-    columns, layouts = [], {}
+    columns = [each.str.strip_chars() if each.dtype == pl.String else each for each in frame]
+    texts = {each.name: each for each in columns if each.dtype == pl.String}
+    texts = {name: text for name, text in texts.items() if text.null_count() < len(text)}
+    formats = _number_formats(texts, separator, decimal)
+    converted, layouts = {}, {}
     notes: dict[str, list[str]] = {}
-    for column in frame:
-        name = column.name
-        if name not in texts or not len(entries[name]):
-            columns.append(texts.get(name, column))
-            continue
-        converted, layout, remark = _convert(
-            texts[name], entries[name], numbers.get(name), day_first
+    for name, text in texts.items():
+        converted[name], layout, remark = (
+            _convert_numbers(text, formats[name]) if name in formats else _convert(text, day_first)
         )
-        columns.append(converted)
         if layout:
             layouts[name] = layout
         if remark:
             notes.setdefault(remark, []).append(name)
     for remark, names in notes.items():
         note(f"column{'s' if len(names) > 1 else ''} {join_names(names)}: {remark}")
+    columns = [converted.get(each.name, each) for each in columns]
     return TypedTable(frame.with_columns(columns), layouts)
 
 
 def _number_formats(
-    entries: Mapping[str, "pl.Series"], separator: str, decimal: Decimal | None
+    texts: Mapping[str, "pl.Series"], separator: str, decimal: Decimal | None
 ) -> dict[str, NumberFormat]:
     """Return the format of each column of numbers."""
-    pl = import_polars()
-    plain = NumberFormat()
-    possible: dict[str, list[NumberFormat]] = {}
-    for name, known in entries.items():
-        if not len(known):
-            continue
-        if known.cast(pl.Float64, strict=False).null_count() == 0:
-            possible[name] = [plain]
-        elif formats := possible_formats(known):
-            possible[name] = formats
-    is_plain = all(formats == [plain] for formats in possible.values())
-    if is_plain and decimal != ",":
-        return dict.fromkeys(possible, plain)
-    with_signs = {  # plain numbers without a decimal sign leave it open
-        name: formats if formats != [plain] else possible_formats(entries[name]) or [plain]
-        for name, formats in possible.items()
+    plain = {name for name, text in texts.items() if _is_plain(text)}
+    others = {
+        name: possible_formats(text.unique().drop_nulls())
+        for name, text in texts.items()
+        if name not in plain
     }
-    usual = decimal or usual_decimal(with_signs.values(), separator)
+    possible = {name: formats for name, formats in others.items() if formats}
+    if not possible and decimal != ",":
+        return dict.fromkeys(plain, NumberFormat())
+    for name in plain:  # 1.234 may be a thousand, and 12 leaves the decimal sign open
+        possible[name] = possible_formats(texts[name].unique().drop_nulls()) or [NumberFormat()]
+    usual = decimal or usual_decimal(possible.values(), separator)
     return {
         name: next((each for each in formats if each.decimal == usual), formats[0])
-        for name, formats in with_signs.items()
+        for name, formats in possible.items()
     }
 
 
-def _convert(
-    text: "pl.Series", entries: "pl.Series", numbers: NumberFormat | None, day_first: bool | None
-) -> tuple["pl.Series", str, str]:
+def _is_plain(text: "pl.Series") -> bool:
+    numbers = text.cast(import_polars().Float64, strict=False)
+    return bool(numbers.null_count() == text.null_count())
+
+
+def _convert(text: "pl.Series", day_first: bool | None) -> tuple["pl.Series", str, str]:
     """Return the column of some text, its layout, and what a note says about it."""
-    if numbers is not None:
-        return _convert_numbers(text, entries, numbers)
-    pl = import_polars()
+    entries = text.unique().drop_nulls()
     pair = TruthValues.pair_of(entries)
     if pair == TruthValues.TRUE_FALSE:
-        return TruthValues.parse(text).cast(pl.Boolean), "", ""
+        return TruthValues.parse(text).cast(import_polars().Boolean), "", ""
     if pair is not None:
         return text, YES_NO, ""  # the target keeps its words; features become numbers
     if times_as_hours(entries).null_count() == 0:
@@ -146,21 +138,20 @@ def _convert(
     return parse_dates(text, dates.layout), dates.layout, remark
 
 
-def _convert_numbers(
-    text: "pl.Series", entries: "pl.Series", numbers: NumberFormat
-) -> tuple["pl.Series", str, str]:
+def _convert_numbers(text: "pl.Series", numbers: NumberFormat) -> tuple["pl.Series", str, str]:
+    """Return a column of numbers, whole if all are, its layout, and what a note says about it."""
     pl = import_polars()
-    plain = text.cast(pl.Float64, strict=False)
-    is_plain = plain.null_count() == text.null_count() and numbers.decimal == "."
+    is_plain = numbers == NumberFormat() and _is_plain(text)
+    whole = text.cast(pl.Int64, strict=False)
+    if whole.null_count() == text.null_count():
+        return whole, "" if is_plain else numbers.layout, ""
     if is_plain:
-        whole = text.cast(pl.Int64, strict=False)
-        return (whole if whole.null_count() == text.null_count() else plain), "", ""
+        return text.cast(pl.Float64), "", ""
     values = numbers.parse(text)
     if bool((values.drop_nulls() == values.drop_nulls().floor()).all()):
         whole = values.cast(pl.Int64, strict=False)
         values = whole if whole.null_count() == values.null_count() else values
-    is_whole = not entries.str.contains(r"[^\d+-]").any()
-    return values, numbers.layout, "" if is_whole else _remark(numbers)
+    return values, numbers.layout, _remark(numbers)
 
 
 def _remark(numbers: NumberFormat) -> str:

@@ -7,8 +7,8 @@ if TYPE_CHECKING:
 
 __all__ = ["DateFormat", "find_date_format", "parse_dates"]
 
-# Regular expressions of dates, and the formats that they may have, the more usual one first. Names
-# of months may be short.
+# Regular expressions of dates, and the formats that they may have, the more usual one first; the
+# names of months may be short.
 DATES = {
     r"\d{4}-\d{1,2}-\d{1,2}": ("%Y-%m-%d",),
     r"\d{4}/\d{1,2}/\d{1,2}": ("%Y/%m/%d",),
