@@ -179,6 +179,18 @@ def fold_scores(results: Mapping[str, Any]) -> FloatArray:
     return np.column_stack([results[f"split{fold}_test_score"] for fold in range(n_folds)])
 
 
+def corrected_standard_error(scores: FloatArray) -> float:
+    r"""Return the standard error of a mean over k folds, corrected by Nadeau and Bengio (2003).
+
+    .. math:: \sqrt{(1/k + 1/(k-1))\, \hat\sigma^2}
+
+    The term 1/(k-1), test rows over training rows, accounts for folds that share training rows.
+    NaN for one fold.
+    """
+    k = len(scores)
+    return float(np.sqrt((1 / k + 1 / (k - 1)) * np.var(scores, ddof=1))) if k > 1 else np.nan
+
+
 def _masked(values: list[Any]) -> Any:
     """Return settings as GridSearchCV does: numbers as numbers, all else as objects."""
     dtype = np.float64 if all(isinstance(value, float) for value in values) else object

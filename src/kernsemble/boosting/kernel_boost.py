@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from kernsemble._arguments import check_choice, check_count, check_share
 from kernsemble._jobs import within_n_jobs
 from kernsemble._memory import physical_memory
+from kernsemble._model_cards import CardMixin
 from kernsemble._progress import CallbackSupportMixin, Task, with_callbacks
 from kernsemble._typing import ArrayLike, FloatArray, IntArray
 from kernsemble._validation import read_weights
@@ -28,6 +29,7 @@ NULL_SPACE = 1e-10  # fraction of the trace of the templates' matrix treated as 
 
 
 class KernelBoost(
+    CardMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
     CallbackSupportMixin,  # type: ignore[misc,valid-type]

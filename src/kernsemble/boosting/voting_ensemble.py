@@ -9,6 +9,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from kernsemble._model_cards import CardMixin
 from kernsemble._progress import CallbackSupportMixin
 from kernsemble._typing import ArrayLike, FloatArray, IntArray, Rows
 from kernsemble._validation import class_codes, read_classes, read_weights, refuse_one_class
@@ -17,7 +18,7 @@ from kernsemble.learners.hypothesis_search import Cases
 from kernsemble.learners.voters import Voters, add_vote
 
 
-class VotingEnsemble(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc,valid-type]
+class VotingEnsemble(CardMixin, CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc,valid-type]
     r"""Finitely many hypotheses :math:`h_t` that vote for classes with weights :math:`w_t`.
 
     The votes for class k are :math:`\sum_t w_t [h_t(x) = k]`. With two classes, the difference is

@@ -13,6 +13,7 @@ from kernsemble._calibration_curves import Isotonic, Sigmoid
 from kernsemble._conditional_methods import available_if
 from kernsemble._folds import as_grid
 from kernsemble._jobs import within_n_jobs
+from kernsemble._model_cards import CardMixin
 from kernsemble._progress import CallbackSupportMixin, Task, with_callbacks
 from kernsemble._typing import ArrayLike, FloatArray, IntArray
 from kernsemble._validation import read_classes, read_weights, refuse_one_class
@@ -44,7 +45,7 @@ def _check_probabilities(machine: "LagoClassifier") -> None:
         )
 
 
-class LagoClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc,valid-type]
+class LagoClassifier(CardMixin, CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc,valid-type]
     r"""LAGO classifier, which ranks rows by how likely they belong to a rare class.
 
     Every row :math:`x_i` of the rare class :math:`C_1` is the centre of a kernel, whose width is

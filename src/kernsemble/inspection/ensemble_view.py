@@ -8,6 +8,8 @@ import numpy as np
 
 from kernsemble._arguments import check_count
 from kernsemble._counts import counted
+from kernsemble._html_cards import bar_chart, card
+from kernsemble._model_cards import facts
 from kernsemble._typing import ArrayLike, FloatArray
 from kernsemble.inspection.averaged_stumps import AveragedStumps
 from kernsemble.inspection.dataframes import concatenated
@@ -34,6 +36,7 @@ from kernsemble.inspection.perceptron_density import (
 )
 from kernsemble.inspection.shape_functions import Shape, StumpDensity
 
+CARD_ROWS = 10  # number of rows for the importances in a notebook
 ROWS_FOR_IMPORTANCE = 100  # maximum number of rows that importances are averaged over
 
 
@@ -133,6 +136,18 @@ class EnsembleView:
         n, label = len(self.feature_names), self.label
         label = label if len(label) <= 80 else f"{label[:77]}..."
         return f"<{type(self).__name__} of {label!r}: {counted(n, 'feature')}, {model}>"
+
+    def _repr_html_(self) -> str:
+        """Return a card with the learned settings and a bar chart of importances."""
+        settings = {"machine": self.label, "model": type(self.model.fitted).__name__}
+        try:
+            found = self.importances(n_background=CARD_ROWS, n_rows=CARD_ROWS)
+        except ValueError:  # interactions, and no rows to average over
+            picture = ""
+        else:
+            caption = f"importances: {found.method}"
+            picture = bar_chart(found.shares, caption)
+        return card("EnsembleView", {**settings, **dict(facts(self.model.fitted))}, picture)
 
     @property
     def label(self) -> str:

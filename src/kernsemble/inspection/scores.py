@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import binomtest, rankdata, t
 
+from kernsemble._folds import corrected_standard_error
 from kernsemble._typing import BoolArray, FloatArray, IntArray
 from kernsemble.inspection.predictions import Predictions
 
@@ -77,18 +78,17 @@ def wilson(n_right: int, n: int) -> tuple[float, float]:
 def fold_score(name: str, scores: FloatArray, most: float = np.inf) -> Score:
     r"""Return the mean over k folds with the corrected t-interval of Nadeau and Bengio (2003).
 
-    .. math:: \bar s \pm t_{k-1} \sqrt{(1/k + 1/(k-1))\, \hat\sigma^2}
+    .. math:: \bar s \pm t_{k-1}\, \mathrm{se}
 
-    The term 1/(k-1), test rows over training rows, accounts for folds that share training rows.
-    The factor of t is the standard error. `most` is the largest possible score.
+    with the `corrected_standard_error`. `most` is the largest possible score.
     """
     k, mean = len(scores), float(np.mean(scores))
     if k < 2:
         return Score(name, mean, np.nan, np.nan, "none: one fold only")
-    spread = np.sqrt((1 / k + 1 / (k - 1)) * np.var(scores, ddof=1))
+    spread = corrected_standard_error(scores)
     width = float(t.ppf(0.5 + LEVEL / 2, k - 1) * spread)
     high = min(mean + width, max(most, mean))
-    return Score(name, mean, mean - width, high, f"corrected t over {k} folds", float(spread))
+    return Score(name, mean, mean - width, high, f"corrected t over {k} folds", spread)
 
 
 def scores(predictions: Predictions, n_resamples: int = N_RESAMPLES) -> list[Score]:

@@ -3,9 +3,9 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import is_classifier
 
 from kernsemble._folds import fold_scores
+from kernsemble._model_cards import measure_of
 from kernsemble.inspection.scores import Score, fold_score
 
 MAX_LINES = 8  # maximum number of lines plotted
@@ -30,14 +30,6 @@ class SelectionCurve(NamedTuple):
     selected: tuple[float, float]  # value of the parameter, and its score
     n_folds: int
     left_out: int  # number of lines not plotted
-
-
-def measure_of(model: Any) -> str:
-    """Return the name of the score that the model selection used."""
-    asked = getattr(model, "scoring", None)
-    if asked is None:
-        return "accuracy" if is_classifier(model) else "R²"
-    return asked.replace("_", " ") if isinstance(asked, str) else "score"
 
 
 def cross_validated(model: Any) -> Score | None:

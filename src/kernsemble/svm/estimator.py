@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from kernsemble._arguments import check_choice, check_count, check_penalty, check_positive
 from kernsemble._jobs import within_n_jobs
 from kernsemble._memory import Budget
+from kernsemble._model_cards import CardMixin
 from kernsemble._progress import CallbackSupportMixin, Task
 from kernsemble._typing import ArrayLike, FloatArray, Rows
 from kernsemble._validation import as_table
@@ -70,7 +71,7 @@ class ReadsTables(BaseEstimator):
         return {name: self.__dict__.pop(name) for name in names}
 
 
-class KernelMachine(CallbackSupportMixin, ReadsTables, ABC):  # type: ignore[misc,valid-type]
+class KernelMachine(CardMixin, CallbackSupportMixin, ReadsTables, ABC):  # type: ignore[misc,valid-type]
     """A kernel machine, or several on the same rows."""
 
     _task: ClassVar[LearningTask]

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from kernsemble._arguments import check_choice, check_count
 from kernsemble._jobs import within_n_jobs
 from kernsemble._memory import Budget
+from kernsemble._model_cards import CardMixin
 from kernsemble._progress import CallbackSupportMixin, Task, with_callbacks
 from kernsemble._threads import blocks
 from kernsemble._typing import ArrayLike, FloatArray, IntArray, Rows
@@ -35,6 +36,7 @@ MAX_KERNEL_ENTRIES = 5_000_000  # maximum number of kernel values computed at a 
 
 
 class KernelPerceptron(
+    CardMixin,
     CallbackSupportMixin,  # type: ignore[misc,valid-type]
     ClassifierMixin,
     MulticlassMixin,

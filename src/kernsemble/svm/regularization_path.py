@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from kernsemble._arguments import check_count, check_penalty
 from kernsemble._jobs import within_n_jobs
 from kernsemble._memory import Budget
+from kernsemble._model_cards import CardMixin
 from kernsemble._progress import CallbackSupportMixin, Task, with_callbacks
 from kernsemble._typing import ArrayLike, FloatArray, IntArray, Rows
 from kernsemble._validation import read_weights
@@ -40,6 +41,7 @@ ROUNDING = 1e-12  # difference of error rates that counts as rounding
 
 
 class SVMPath(
+    CardMixin,
     CallbackSupportMixin,  # type: ignore[misc,valid-type]
     ClassifierMixin,
     MulticlassMixin,

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from kernsemble._arguments import check_choice, check_count, check_positive
 from kernsemble._jobs import within_n_jobs
 from kernsemble._memory import Budget
+from kernsemble._model_cards import CardMixin
 from kernsemble._progress import CallbackSupportMixin, Task, with_callbacks
 from kernsemble._typing import ArrayLike, FloatArray, IntArray, Rows
 from kernsemble._validation import read_weights
@@ -30,6 +31,7 @@ ACCEPTED = {"accept_sparse": "csr", "dtype": (np.float64, np.float32)}
 
 
 class MultiplicativeSVC(
+    CardMixin,
     CallbackSupportMixin,  # type: ignore[misc,valid-type]
     ClassifierMixin,
     MulticlassMixin,
