@@ -1,5 +1,8 @@
 """The demonstration: the same folds for every method, a leaderboard, a report."""
 
+import html
+import re
+
 import numpy as np
 import pytest
 from sklearn.dummy import DummyClassifier
@@ -42,7 +45,18 @@ def test_the_demonstration_prints_a_leaderboard_and_writes_a_report(small, tmp_p
     lines = []
     path = demo(tmp_path / "demo-report.html", lines.append, n_rows=200)
     text = "\n".join(lines)
-    for name in ("tree", "all stumps and categories", "random forest", "HistGradientBoosting"):
+    page = path.read_text(encoding="utf-8")
+    for name in ("all stumps and categories", "random forest", "HistGradientBoosting"):
         assert name in text
-        assert name in path.read_text(encoding="utf-8")
+        assert name in page
+    assert "twonorm" in text
+    assert "twonorm" not in page  # the leaderboard is that of the data of the report
+    assert "are those of test rows" in page
+    assert "make_mixed_table(200, random_state=0)" in page
     assert list(tmp_path.iterdir()) == [path]
+    program = re.search(r'<code id="program">(.*?)</code>', page, re.DOTALL)[1]
+    monkeypatch.chdir(tmp_path)
+    exec(html.unescape(program), names := {})
+    assert names["model"].score(names["X_test"], names["y_test"]) == pytest.approx(
+        float(re.search(r'class="big">([\d.]+)</span> accuracy', page)[1]), abs=5e-4
+    )

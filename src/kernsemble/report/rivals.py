@@ -73,7 +73,9 @@ def compare_with_rivals(
     encoded as indicators.
     """
     y, is_class = np.asarray(y), is_classifier(model)
-    most = int(np.clip(MAX_NUMBERS // model.n_features_in_, 200, max_rows))
+    n_classes = len(model.classes_) if is_class else 1
+    numbers = model.n_features_in_ * max(1, n_classes // 4)
+    most = int(np.clip(MAX_NUMBERS // numbers, 200, max_rows))
     compared = held_out.sample(most)
     predictions = compared.predictions
     found = [
