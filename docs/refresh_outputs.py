@@ -29,6 +29,7 @@ NUMBER = r"-?\d+\.\d+"
 TOKEN = re.compile(
     rf"(?P<any>\.\.\.)|(?P<time>{TIME})|(?P<number>{NUMBER})|(?P<rule>─+)|(?P<space>\s+)"
 )
+WITH_PROGRESS = ("fit", "predict", "select", "rare")
 MOST_LINES = 40  # of an output, beyond which its first lines are shown
 LONG_NUMBER = re.compile(r"-?\d+\.\d{7,}(?:e-?\d+)?")
 
@@ -80,7 +81,8 @@ def run(command: str) -> tuple[int, str]:
         return 0, "\n".join(lines)
     if program != "kernsemble":
         raise ValueError(f"{command!r}: only kernsemble and head -n are run")
-    result = CliRunner().invoke(app, words)
+    quiet = ["--no-progress"] if words[0] in WITH_PROGRESS else []  # lines depend on the time
+    result = CliRunner().invoke(app, [*words, *quiet])
     return result.exit_code, result.output
 
 

@@ -8,9 +8,10 @@ import polars as pl
 import pytest
 from numpy.testing import assert_allclose
 
-from kernsemble import load
+from kernsemble import load, save
 from kernsemble.cli import fit as fitting
 from kernsemble.datasets import make_sparse_sum, make_threenorm
+from kernsemble.svm import InfiniteEnsembleClassifier
 
 
 @pytest.mark.parametrize("model", ["classes", "numbers", "exact"])
@@ -54,6 +55,38 @@ def test_importances_are_shares(run, folder):
     assert_allclose(sum(output["shares"].values()), 1.0)
     assert max(output["shares"], key=output["shares"].get) == "a"
     assert "share, %" in run(*words).stdout
+
+
+def many_classes(n_classes, folder):
+    rng = np.random.default_rng(0)
+    y = np.repeat([f"c{k}" for k in range(n_classes)], 8)
+    X = pl.DataFrame(rng.normal(size=(len(y), 2)), schema=["a", "b"])
+    save(InfiniteEnsembleClassifier("stump").fit(X, y), folder / "many.skops")
+    X.write_csv(folder / "many.csv")
+    return folder / "many.skops", folder / "many.csv"
+
+
+def test_several_classes_are_explained_side_by_side(run, tmp_path):
+    model, table = many_classes(4, tmp_path)
+    (header,) = [line for line in run("explain", model).stdout.splitlines() if "column" in line]
+    assert header.split() == ["column", "mean", "of", "classes", "c0", "c1", "c2", "c3"]
+    words = "explain", model, "--data", table, "--row", 2
+    result = run(*words)
+    assert result.stdout.count("(intercept)") == 3
+    assert "the other class is in the output of --json" in result.stderr
+    output = json.loads(run(*words, "--json").stdout)
+    assert len(output["machines"]) == 4
+    assert f"{output['prediction']}, row 2" in result.stdout.splitlines()[0]
+
+
+def test_the_mean_importance_of_many_classes_is_shown(run, tmp_path):
+    model, _ = many_classes(8, tmp_path)
+    result = run("explain", model)
+    found = json.loads(run("explain", model, "--json").stdout)["importances"]
+    mean = np.mean([each["shares"]["a"] for each in found.values()])
+    (row,) = [line.split() for line in result.stdout.splitlines() if line.startswith("  a ")]
+    assert row == ["a", f"{100 * mean:.1f}"]
+    assert "each of the 8 classes" in result.stderr
 
 
 def test_missing_rows_and_columns_are_errors(refused, folder):

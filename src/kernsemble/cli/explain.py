@@ -8,6 +8,7 @@ import typer
 from kernsemble.cli.console import (
     CommandError,
     import_optional,
+    note,
     show_table,
     write_json,
     write_line,
@@ -17,8 +18,11 @@ from kernsemble.cli.wording import in_options
 
 if TYPE_CHECKING:
     from kernsemble.cli.table_files import Reading
+    from kernsemble.inspection import Importances
 
-MAX_SHOWN = 20
+MAX_SHOWN = 20  # columns
+MAX_CLASSES = 6  # whose importances are shown side by side
+MAX_LIKELY = 3  # classes whose contributions to a row are shown
 
 
 def explain(
@@ -49,7 +53,7 @@ def explain(
     fitted = load_model(model)
     views = _views(model, fitted)
     if data is None or row is None:
-        _show_importances(fitted, json)
+        _show_importances(_importances(fitted), json)
     else:
         how = reading(missing, encoding, decimal, header)
         _show_row(views, fitted, _row(fitted, model, data, how, row), row, json)
@@ -85,29 +89,44 @@ def _row(fitted: Any, model: Path, data: Path, how: "Reading", row: int) -> Any:
     raise CommandError(f"--row {row}: {data} has {n_before:,} rows: use a smaller number")
 
 
-def _show_importances(model: Any, json: bool) -> None:
+def _importances(model: Any) -> "dict[str, Importances]":
     from kernsemble.inspection import feature_importances
 
-    found = feature_importances(model)
+    return feature_importances(model)
+
+
+def _show_importances(found: "dict[str, Importances]", json: bool) -> None:
+    """Write the importances of each machine; those of several classes side by side."""
     if json:
         shares = {label: each._asdict() for label, each in found.items()}
         write_json({"command": "explain", "importances": shares})
         return
-    for label, importances in found.items():
-        errors = importances.standard_errors
-        ordered = sorted(importances.shares.items(), key=lambda each: -each[1])
-        show_table(
-            f"{label}, feature importance: {importances.method}",
-            ["column", "share, %" + (" ± standard error" if any(errors.values()) else "")],
-            [
-                [name, f"{100 * share:.1f}{_plus_or_minus(100 * errors.get(name, 0.0))}"]
-                for name, share in ordered[:MAX_SHOWN]
-            ],
-        )
+    (label, first), n = next(iter(found.items())), len(found)
+    means = {name: sum(each.shares[name] for each in found.values()) / n for name in first.shares}
+    shown = list(found.items()) if n <= MAX_CLASSES else []
+    has_errors = any(not each.is_exact for _, each in shown)
+    header = [each for each, _ in shown] if n > 1 else ["share, %"]
+    rows = [
+        [
+            name,
+            *([f"{100 * mean:.1f}"] if n > 1 else []),
+            *(_share(each.shares[name], each.standard_errors[name]) for _, each in shown),
+        ]
+        for name, mean in sorted(means.items(), key=lambda each: -each[1])[:MAX_SHOWN]
+    ]
+    about = "shares in %" if n > 1 else label
+    errors = ", ± standard error" if has_errors else ""
+    show_table(
+        f"Feature importance, {about}{errors}: {first.method}",
+        ["column", *(["mean of classes"] if n > 1 else []), *header],
+        rows,
+    )
+    if not shown:
+        note(f"the importances of each of the {n} classes are in the output of --json")
 
 
-def _plus_or_minus(error: float) -> str:
-    return f" ± {error:.1f}" if error else ""
+def _share(share: float, error: float) -> str:
+    return f"{100 * share:.1f}" + (f" ± {100 * error:.1f}" if error else "")
 
 
 def _row_values(view: Any, X: Any) -> dict[str, Any]:
@@ -117,9 +136,10 @@ def _row_values(view: Any, X: Any) -> dict[str, Any]:
 
 
 def _show_row(views: dict[str, Any], fitted: Any, X: Any, row: int, json: bool) -> None:
-    found = {label: view.explain(X) for label, view in views.items()}
     values = _row_values(next(iter(views.values())), X)
     prediction = _prediction(fitted, X)
+    labels = list(views) if json else _likely_labels(list(views), fitted, X)
+    found = {label: views[label].explain(X) for label in labels}
     if json:
         machines = {
             label: {
@@ -157,7 +177,21 @@ def _show_row(views: dict[str, Any], fitted: Any, X: Any, row: int, json: bool) 
             f"{each.intercept:.4g} (intercept) {shown:+.4g} (columns above){others} "
             f"= {float(each.values[0]):.4g}, {unit}"
         )
+    n_others = len(views) - len(labels)
+    if n_others:
+        others = "the other class is" if n_others == 1 else f"the other {n_others} classes are"
+        note(f"{others} in the output of --json")
     write_line(_prediction_text(prediction, row))
+
+
+def _likely_labels(labels: list[str], model: Any, X: Any) -> list[str]:
+    """Return the labels of the machines to show: the predicted class and the likeliest others."""
+    if len(labels) <= MAX_LIKELY:
+        return labels
+    values = (model.predict_proba if hasattr(model, "predict_proba") else model.decision_function)(
+        X
+    )
+    return [labels[k] for k in (-values[0]).argsort(kind="stable")[:MAX_LIKELY]]
 
 
 def _value_text(value: Any) -> str:
