@@ -161,7 +161,11 @@ class ParallelEvolutionSelector(SelectorMixin, CallbackSupportMixin, BaseEstimat
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
+        has_two_columns = is_survival(self.criterion)  # times and events
         tags.target_tags.required = True
+        tags.target_tags.multi_output = has_two_columns or callable(self.criterion)
+        tags.target_tags.single_output = not has_two_columns
+        tags.target_tags.positive_only = str(self.criterion).startswith("poisson")
         return tags
 
     @with_callbacks

@@ -44,6 +44,13 @@ class ReadsTables(BaseEstimator):
     mixed_table_: MixedTable | None
     n_features_in_: int
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        # categories are accepted as columns of a DataFrame only, so `categorical` and `string` stay
+        # False, as for scikit-learn's own estimators that read them from dtypes
+        return tags
+
     @property
     def _columns(self) -> Columns:
         """The columns of the training rows."""
@@ -110,7 +117,6 @@ class KernelMachine(CardMixin, CallbackSupportMixin, ReadsTables, ABC):  # type:
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         tags.input_tags.allow_nan = self._allows_missing and all(
             map(supports_missing, self._requested_kernels())
         )
