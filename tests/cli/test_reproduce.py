@@ -152,6 +152,7 @@ def test_one_table_is_shown_alone_and_the_others_are_named(reproduce, tmp_path):
     assert "Also computed: table1; table2." in page
     assert "table9" not in page
     assert "Of 4 published numbers" not in result.stdout
+    assert "No published numbers were compared." in reproduce("small-2026", "table2").stdout
 
 
 def test_list_shows_papers_cells_and_missing_data(run, place):

@@ -312,7 +312,7 @@ def _list(papers: "list[Paper]") -> None:
         header = ["", "", "cells", "cells with --quick"]
         show_table(f"{paper.name}: {paper.title}", header, lines)
         if fetched := availability.from_network():
-            write_line(f"data fetched from OpenML when computed: {', '.join(fetched)}\n")
+            write_line(f"data fetched from OpenML when computed: {'; '.join(fetched)}\n")
         if availability.missing:
             rows, reasons = zip(*availability.missing.items(), strict=True)
-            write_line(f"missing data: {', '.join(rows)}\n  ({one_line(reasons[0])})\n")
+            write_line(f"missing data: {'; '.join(rows)}\n  ({one_line(reasons[0])})\n")

@@ -107,7 +107,7 @@ class Tally(NamedTuple):
 
     def __str__(self) -> str:
         if self.n == 0:
-            return "No published numbers have been computed."
+            return "No published numbers were compared."
         explained = f", {self.explained} of them explained by a test" if self.missed else ""
         return (
             f"Of {counted(self.n, 'published number')}, {self.within} {is_or_are(self.within)} met "
