@@ -1,6 +1,11 @@
 """Formats of numbers and dates, layouts of CSV files, and findings about columns."""
 
 import datetime
+import gzip
+import io
+import sys
+import zipfile
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -8,10 +13,13 @@ import pytest
 
 from kernsemble.cli.column_findings import note_leaks, useless_columns
 from kernsemble.cli.column_types import as_training_kinds, typed_table
+from kernsemble.cli.console import CommandError
 from kernsemble.cli.csv_layout import find_layout, unique_names
 from kernsemble.cli.date_formats import find_date_format, parse_dates
 from kernsemble.cli.file_contents import FileContent, read_content
 from kernsemble.cli.number_formats import NumberFormat, times_as_hours
+from kernsemble.cli.table_files import Reading, TableFile
+from kernsemble.cli.training_data import read_test_data, read_training_data
 
 
 @pytest.mark.parametrize(
@@ -220,3 +228,116 @@ def test_new_files_are_read_with_the_formats_of_training():
     layouts = {"price": ",€", "paid": "yes/no", "at": "%H:%M"}
     converted = as_training_kinds(frame, kinds, "t.csv", 1, layouts)
     assert converted.rows() == [(1234.5, 1.0, 8.5), (7.0, 0.0, None)]
+
+
+def test_parquet_types_become_numbers_and_dates(tmp_path):
+    n, noon = 30, datetime.time(12)
+    table = pl.DataFrame(
+        {
+            "at": [noon, None] * 15,
+            "span": [datetime.timedelta(hours=6 * k % 36) for k in range(n)],
+            "when": pl.datetime_range(
+                datetime.datetime(2024, 1, 1),
+                interval="1h",
+                end=datetime.datetime(2024, 1, 2, 5),
+                eager=True,
+                time_zone="Asia/Tokyo",
+            ),
+            "y": ["u", "v"] * 15,
+        }
+    )
+    table.write_parquet(tmp_path / "t.parquet")
+    data = read_training_data(TableFile(tmp_path / "t.parquet"), "y")
+    assert data.kinds == {"at": "number", "span": "number", "when": "date"}
+    assert data.X["at"].to_list()[:2] == [12.0, None]
+    assert data.X["span"][1] == 0.25
+    assert data.X["when"][3] == datetime.datetime(2024, 1, 1, 3)
+    again = as_training_kinds(table, data.kinds, "t.parquet", 1)
+    assert again.equals(data.X)
+    with pytest.raises(CommandError, match="'when' contains dates in the training data, but Int"):
+        as_training_kinds(pl.DataFrame({"when": [1]}), {"when": "date"}, "t.parquet", 1)
+    dates = pl.DataFrame({"span": [datetime.date(2024, 1, 1)]})
+    with pytest.raises(CommandError, match="'span' contains numbers in the training data, but D"):
+        as_training_kinds(dates, {"span": "number"}, "t.parquet", 1)
+    nested = pl.DataFrame({"x": [[1, 2]] * 9, "y": [1] * 9})
+    nested.write_parquet(tmp_path / "t.parquet")
+    with pytest.raises(CommandError, match="'x' contains values of the type List"):
+        read_training_data(TableFile(tmp_path / "t.parquet"), "y")
+
+
+def test_a_file_without_a_header_needs_the_columns_of_training(tmp_path):
+    (tmp_path / "t.csv").write_text("1,2\n3,4\n")
+    names = ("column_1", "column_2", "column_3")
+    file = TableFile(tmp_path / "t.csv", Reading(), names, "column_1")
+    assert file.columns == ["column_2", "column_3"]
+    with pytest.raises(CommandError, match=r"has 2 columns, and the training data, .* 4"):
+        TableFile(tmp_path / "t.csv", Reading(), (*names, "column_4"))
+    (tmp_path / "t.csv").write_text("1,2\n3,4\n")
+    with pytest.raises(CommandError, match="use column_1 to column_2, or a number from 1 to 2"):
+        read_training_data(TableFile(tmp_path / "t.csv"), "3")
+
+
+def test_old_line_ends_and_archives_of_standard_input(tmp_path, monkeypatch):
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("t.csv", "a,b\r1,2\r3,4\r")
+    for data in (packed.getvalue(), gzip.compress(b"a,b\n1,2\n3,4\n")):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+        assert TableFile(Path("-")).read().frame.rows() == [(1, 2), (3, 4)]
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"")))
+    with pytest.raises(CommandError, match="- is empty"):
+        TableFile(Path("-"))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "part"),
+    [
+        ("t.zip", b"PK", "cannot be read"),
+        ("t.xlsx", b"PK\x03\x04", "cannot be read as Excel"),
+        ("t.parquet", b"PAR1", "cannot be read as Parquet"),
+        ("t.parquet.gz", b"", "must end in .csv"),
+        ("t.csv", b"a,b\n1,2\n" * 9 + b"1\xff\xfe\n", "has 1 fields, the header has 2"),
+        ("t.csv", b"ab\xff", "has no such column"),
+    ],
+)
+def test_broken_files_are_refused(tmp_path, name, content, part):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(CommandError, match=part):
+        read_training_data(TableFile(tmp_path / name), "b")
+
+
+@pytest.mark.parametrize(
+    ("target", "task", "part"),
+    [
+        (["true", "false"], "regression", "contains truth values, not numbers"),
+        (["u", "v"], "regression", "contains text, not numbers"),
+        (["1.5", "2.5"], "classification", "contains numbers such as 1.5, not classes"),
+        (["1.5 €", "2.5 €"], None, ""),
+    ],
+)
+def test_targets_must_fit_the_task(tmp_path, target, task, part):
+    rows = [f"{k % 7},{target[k % 2]}" for k in range(20)]
+    (tmp_path / "t.csv").write_text("\n".join(["x,y", *rows]), encoding="utf-8")
+    file = TableFile(tmp_path / "t.csv")
+    if not part:
+        data = read_training_data(file, "y", task=task, max_rows=9)
+        assert (data.task, data.n_rows, data.layouts) == ("regression", 9, {"y": ".€"})
+        return
+    with pytest.raises(CommandError, match=part):
+        read_training_data(file, "y", task=task)
+
+
+def test_test_tables_may_lack_targets_but_not_columns(tmp_path, capsys):
+    (tmp_path / "t.csv").write_text("x,y\n" + "1,True\n2,False\n3,True\n" * 9)
+    train = read_training_data(TableFile(tmp_path / "t.csv"), "y")
+    (tmp_path / "u.csv").write_text("y,x\nTRUE,7\n,8\n")
+    tested = read_test_data(TableFile(tmp_path / "u.csv"), train)
+    assert tested.X.rows() == [(7.0,)]
+    assert tested.y.tolist() == ["true"]
+    assert "1 of 2 rows have no 'y' and are left out, the first is row 2" in capsys.readouterr().err
+    (tmp_path / "u.csv").write_text("y\nTRUE\n")
+    with pytest.raises(CommandError, match="has no column 'x', which the training data have"):
+        read_test_data(TableFile(tmp_path / "u.csv"), train)
+    (tmp_path / "u.csv").write_text("x,y\n")
+    with pytest.raises(CommandError, match="has a header but no rows"):
+        read_test_data(TableFile(tmp_path / "u.csv"), train)

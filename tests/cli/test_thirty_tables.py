@@ -7,7 +7,10 @@ of what the command writes to standard output or standard error.
 import gzip
 import io
 import json
+import re
+import sys
 import zipfile
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +19,10 @@ import pytest
 from typer.testing import CliRunner
 
 from kernsemble.cli.app import app
+from kernsemble.cli.console import CommandError
+from kernsemble.cli.options import reading
+from kernsemble.cli.table_files import TableFile
+from kernsemble.cli.training_data import read_training_data
 
 CHEAP = ("-k", "stump", "--scaling", "range", "--folds", "2", "--target")
 N = 40
@@ -358,7 +365,38 @@ def run(*words, given=None):
     return CliRunner().invoke(app, [str(word) for word in words], input=given)
 
 
-@pytest.mark.parametrize("twin", TABLES, ids=[each.name for each in TABLES])
+EVERY = pytest.mark.parametrize("twin", TABLES, ids=[each.name for each in TABLES])
+
+
+@EVERY
+def test_a_table_is_read_with_the_expected_notes(here, monkeypatch, capsys, twin):
+    """The notes and errors of reading, without a fit."""
+    if twin.file == "-":
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(twin.content)))
+    else:
+        (here / twin.file).write_bytes(twin.content)
+    given = dict(zip(twin.options[::2], twin.options[1::2], strict=False))
+    header = False if "--no-header" in twin.options else None
+    day_first = True if "--day-first" in twin.options else None
+    how = reading(None, given.get("--encoding"), None, header, day_first)
+    keep = [given["--keep"]] if "--keep" in given else []
+    error = ""
+    try:
+        read_training_data(TableFile(Path(twin.file), how), twin.target, keep=keep)
+    except CommandError as refusal:
+        error = str(refusal)
+    assert bool(error) == bool(twin.code)
+    output = capsys.readouterr().err + error
+    about_the_fit = re.compile(
+        r": \d+ rows|numeric and|numeric, |: (class|regress)|classes|true$|more$|^with m"
+    )
+    for line in twin.lines:
+        if not about_the_fit.search(line):
+            assert line in output
+
+
+@EVERY
+@pytest.mark.large
 def test_a_table_has_the_expected_lines(here, twin):
     is_input = twin.file == "-"
     if not is_input:
@@ -384,6 +422,7 @@ def test_there_are_at_least_thirty_tables():
     assert len({each.name for each in TABLES}) >= 30
 
 
+@pytest.mark.large
 def test_every_format_of_a_table_leads_to_the_same_predictions(here):
     """The decimal commas, encodings and separators of one table change nothing."""
     names = [
@@ -404,6 +443,7 @@ def test_every_format_of_a_table_leads_to_the_same_predictions(here):
     assert len(set(found)) == 1
 
 
+@pytest.mark.large
 def test_dates_of_a_model_are_explained_by_part(here):
     (here / "t.csv").write_bytes(text(plain(when=GERMAN_DAYS)))
     assert run("fit", "t.csv", *CHEAP, "y", "-o", "m.skops").exit_code == 0
@@ -457,6 +497,6 @@ def test_wrong_reading_options_are_refused(here, options, part):
 
 
 def test_excel_needs_its_library(here, monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "fastexcel", None)
+    monkeypatch.setitem(sys.modules, "fastexcel", None)
     (here / "t.xlsx").write_bytes(workbook(plain()))
     assert "pip install 'kernsemble[excel]'" in run("fit", "t.xlsx", *CHEAP, "y").stderr

@@ -89,19 +89,21 @@ class TableFile:
         """The first sheet of an Excel file."""
         pl = import_polars()
         try:
-            import fastexcel  # noqa: F401 (polars needs it)
+            import fastexcel
         except ModuleNotFoundError as error:
             raise CommandError(
                 f"{self.path}: Excel files need fastexcel, which is not installed: pip install "
                 "'kernsemble[excel]', or save the table as CSV"
             ) from error
         with self._errors():
-            sheets = pl.read_excel(io.BytesIO(self._bytes), sheet_id=0, raise_if_empty=False)
-        name, frame = next(iter(sheets.items()))
+            sheets = fastexcel.read_excel(self._bytes).sheet_names
+            frame = pl.read_excel(io.BytesIO(self._bytes), raise_if_empty=False)
         if len(sheets) > 1:
-            note(f"{self.path}: the first of {len(sheets)} sheets, {name!r}, is read")
+            note(f"{self.path}: the first of {len(sheets)} sheets, {sheets[0]!r}, is read")
         if frame.width == 0:
-            raise CommandError(f"{self.path}: the sheet {name!r} is empty: use one with a table")
+            raise CommandError(
+                f"{self.path}: the sheet {sheets[0]!r} is empty: put the table on the first sheet"
+            )
         names = unique_names(frame.columns, self.path)
         frame = frame.rename(dict(zip(frame.columns, names, strict=True)))
         texts = pl.col(pl.String).str.strip_chars()
@@ -137,10 +139,7 @@ class TableFile:
 
     def read(self) -> TypedTable:
         """Return the whole table, with column types inferred from all rows."""
-        with self._errors():
-            frame = self._scan().collect()
-        if frame.height == 0:
-            raise CommandError(f"{self.path} has a header but no rows: use a file with rows")
+        frame = self.read_columns(self.columns)
         if self._content.form == "parquet":
             return TypedTable(frame, {})
         is_text = self._content.form == "text"
@@ -148,6 +147,14 @@ class TableFile:
             self._check_lengths()
         separator = self._layout.separator if is_text else ","
         return typed_table(frame, separator, self.reading.decimal, self.reading.day_first)
+
+    def read_columns(self, columns: Sequence[str]) -> "pl.DataFrame":
+        """Return some columns of all rows; those of a CSV file as text."""
+        with self._errors():
+            frame = self._scan().select(columns).collect()
+        if frame.height == 0:
+            raise CommandError(f"{self.path} has a header but no rows: use a file with rows")
+        return frame
 
     def n_rows(self) -> int:
         """Return the number of rows."""
@@ -192,7 +199,7 @@ class _polars_errors:  # noqa: N801 (used as a context manager)
         pl: Any = import_polars()
         path, form = self.file.path, self.file._content.form
         is_ours = isinstance(error, (pl.exceptions.PolarsError, OSError))
-        if not is_ours and not type(error).__module__.startswith("fastexcel"):
+        if not is_ours and "fastexcel" not in type(error).__module__:
             return
         if form == "text":
             self.file._check_lengths()

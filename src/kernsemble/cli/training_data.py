@@ -151,9 +151,7 @@ def read_test_data(table: TableFile, train: TrainingData) -> TrainingData:
         raise CommandError(
             f"{table.path} has no column {absent[0]!r}, which the training data have: add it"
         )
-    frame = import_polars().concat(table.chunks(list(dict.fromkeys((*train.kinds, target)))))
-    if frame.height == 0:
-        raise CommandError(f"{table.path} has a header but no rows: use a file with rows")
+    frame = table.read_columns([*train.kinds, target])
     rows = as_training_kinds(
         frame, train.kinds, table.path, 1, train.layouts, table.reading.decimal
     )
