@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from kernsemble.cli.wording import OPTIONS, in_options
+from kernsemble.cli.wording import OPTIONS, in_options, kernel_in_words
 from kernsemble.exceptions import ArgumentError
 
 PYTHON = re.compile(
@@ -96,3 +96,18 @@ def test_every_option_of_the_table_exists(run):
     helped = " ".join(run(command, "--help").stdout for command in ("fit", "select", "rare"))
     known = set(re.findall(r"--[a-z-]+", helped))
     assert {option for option in OPTIONS.values() if option.startswith("--")} <= known
+
+
+@pytest.mark.parametrize(
+    ("kernel", "text"),
+    [
+        ("stump", "stump"),
+        ("Perceptron()", "perceptron"),
+        ("Mixed(Stump())", "stump"),
+        ("Mixed(Exponential(gamma=1.7649))", "exponential (polytopes), gamma 1.76"),
+        ("Laplacian(gamma=1e-05)", "laplacian (trees), gamma 1e-05"),
+        ("Stump() + 0.12345 * Perceptron()", "Stump() + 0.123 * Perceptron()"),
+    ],
+)
+def test_kernels_are_shown_by_the_names_of_the_option(kernel, text):
+    assert kernel_in_words(kernel) == text

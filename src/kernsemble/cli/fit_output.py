@@ -1,6 +1,5 @@
 """Output of ``kernsemble fit``: data, leaderboard, scores, JSON, and the contents of the report."""
 
-import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -10,6 +9,7 @@ from kernsemble.cli.console import note, show_table, write_line
 from kernsemble.cli.kernel_search import KernelSearch, LeaderboardEntry, search_summary
 from kernsemble.cli.stopwatch import Stopwatch
 from kernsemble.cli.training_data import TrainingData
+from kernsemble.cli.wording import kernel_in_words
 from kernsemble.inspection.predictions import Predictions
 from kernsemble.inspection.scores import Score, scores
 
@@ -108,16 +108,11 @@ def _cells(entry: LeaderboardEntry) -> list[str]:
     score = entry.score
     error = f" ± {score.format(score.standard_error)}" if np.isfinite(score.standard_error) else ""
     return [
-        short_kernel(entry.kernel),
+        kernel_in_words(entry.kernel),
         entry.scaling,
         f"{entry.C:.3g}",
         f"{score.format(score.value)}{error}",
     ]
-
-
-def short_kernel(kernel: str) -> str:
-    """Return the text of a kernel with three digits per number."""
-    return re.sub(r"\d+\.\d+(e-?\d+)?", lambda found: f"{float(found[0]):.3g}", kernel)
 
 
 def show_data(
@@ -155,7 +150,9 @@ def show(fitted: Fitted) -> None:
     n_folds = fitted.model.cv.get_n_splits()
     show_table(f"Leaderboard, {n_folds} folds", ["", *_header(board)], rows)
     best = board[0]
-    write_line(f"selected: {short_kernel(best.kernel)}, scaling {best.scaling}, C = {best.C:.3g}")
+    write_line(
+        f"selected: {kernel_in_words(best.kernel)}, scaling {best.scaling}, C = {best.C:.3g}"
+    )
     write_line(search_summary(fitted.model))
     _show_scores(scored)
     for path in (fitted.out, fitted.report):

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from kernsemble.cli.console import one_line
 from kernsemble.exceptions import ArgumentError
 
-__all__ = ["OPTIONS", "in_options"]
+__all__ = ["OPTIONS", "in_options", "kernel_in_words"]
 
 OPTIONS = {
     "C": "C",
@@ -96,6 +96,30 @@ def in_options(message: object) -> str:
     text = SETTING.sub(_option, text)
     text = BARE.sub(lambda found: OPTIONS[found[1]], text)
     return KERNEL.sub(_kernel_name, text)
+
+
+def kernel_in_words(kernel: str) -> str:
+    """Return a kernel as text: its short name, its family, and its settings with three digits.
+
+    Examples
+    --------
+    >>> from kernsemble.cli.wording import kernel_in_words
+    >>> kernel_in_words("Mixed(Laplacian(gamma=0.30316))"), kernel_in_words("Stump()")
+    ('laplacian (trees), gamma 0.303', 'stump')
+    """
+    from kernsemble.svm.model_selection.race import FAMILIES
+
+    inner = re.sub(r"^Mixed\((.*)\)$", r"\1", kernel)
+    short = re.sub(r"\d+\.\d+(e-?\d+)?", lambda number: f"{float(number[0]):.3g}", inner)
+    found = re.fullmatch(r"([A-Z][A-Za-z]+)\(([^()]*)\)", short)
+    if found is None or found[1] not in _kernel_names():
+        return short
+    name = _kernel_names()[found[1]]
+    families = {kind.__name__: family for kind, family in FAMILIES.items()}
+    family = families.get(found[1], name)
+    about = name if family.startswith(name) else f"{name} ({family})"
+    settings = found[2].replace("=", " ")
+    return f"{about}, {settings}" if settings else about
 
 
 def _option(found: re.Match[str]) -> str:
