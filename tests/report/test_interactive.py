@@ -1,5 +1,6 @@
 """Threshold slider and what-if section: the numbers of the browser are those of Python."""
 
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 
@@ -172,6 +173,23 @@ def test_each_of_several_classes_has_a_threshold(browser, folder):
         check_threshold(page, y, score, 0.5, (1.0, 1.0))
         tool.locator("[data-part=number]").fill("0.3")
         check_threshold(page, y, score, 0.3, (1.0, 1.0))
+    assert messages == []
+    page.context.close()
+
+
+def test_thinned_thresholds_show_the_one_that_is_counted(browser, folder):
+    model, found, _, _ = report("stumps")
+    predictions = found.summary.predictions
+    few = replace(found.summary, thresholds=thresholds(predictions, max_thresholds=8))
+    page, messages = opened(browser, Report(few, "few").write(folder / "few.html"))
+    y, score = predictions.y == model.classes_[1], predictions.probabilities[:, 1]
+    check_threshold(page, y, score, 0.5, (1.0, 1.0))
+    tool = page.locator("#threshold-tool")
+    tool.locator("[data-part=number]").fill("0.7")
+    note = tool.locator("[data-part=exact]").inner_text()
+    counted = float(note.split(",")[0].removeprefix("Counts at "))
+    assert counted <= 0.7
+    check_threshold(page, y, score, counted, (1.0, 1.0))
     assert messages == []
     page.context.close()
 

@@ -109,7 +109,9 @@ class RowsToExplain(NamedTuple):
 
 def target_text(target: Any) -> str:
     """Return a class or a number as text."""
-    return f"{target:.5g}" if isinstance(target, (float, np.floating)) else str(target)
+    if not isinstance(target, (float, np.floating)):
+        return str(target)
+    return f"{target:,.0f}" if 1e5 <= abs(target) < 1e15 else f"{target:.5g}"
 
 
 def machine_summaries(

@@ -125,7 +125,7 @@ function shortNumber(low, high) {
   }
 
   function shown(value) {
-    return String(Number(value.toPrecision(4)));
+    return value.toLocaleString("en", { maximumSignificantDigits: 4 });
   }
 
   function drawCosts(drawing, threshold, cost, cheapest, lowest) {

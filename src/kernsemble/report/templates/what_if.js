@@ -180,13 +180,14 @@ const evaluate = (() => {
   }
 
   function shown(value) {
-    return String(Number(value.toPrecision(4))).replace("-", "−");
+    return value.toLocaleString("en", { maximumSignificantDigits: 4 }).replace("-", "−");
   }
 
-  function signed(value, scale) {
+  // Return a number with as many decimals as the largest contribution needs.
+  function fixed(value, scale) {
     const digits = Math.min(Math.max(3 - Math.floor(Math.log10(scale)), 0), 9);
-    const text = value.toFixed(digits).replace("-", "−");
-    return value > 0 ? `+${text}` : text;
+    const places = { minimumFractionDigits: digits, maximumFractionDigits: digits };
+    return value.toLocaleString("en", places).replace("-", "−");
   }
 
   function valuesOf(row) {
@@ -225,6 +226,13 @@ const evaluate = (() => {
     if (part === "month") return date.getUTCMonth() + 1;
     if (part === "weekday") return ((date.getUTCDay() + 6) % 7) + 1;
     return date.getUTCHours();
+  }
+
+  function partName(part, value) {
+    if (part === "hour") return `${value}:00 to ${value}:59`;
+    const day = part === "month" ? new Date(Date.UTC(1970, value - 1)) // 5 January was a Monday
+      : new Date(Date.UTC(1970, 0, 4 + value));
+    return day.toLocaleDateString("en", { [part]: "long", timeZone: "UTC" });
   }
 
   function change(d, value) {
@@ -281,7 +289,7 @@ const evaluate = (() => {
     const { part, part_of: source } = model.columns[d];
     const text = made("span");
     const show = (value) => {
-      text.textContent = value === null ? "missing" : `${part} ${value} of ${source}`;
+      text.textContent = value === null ? "missing" : `${partName(part, value)}, from ${source}`;
     };
     return { controls: made("div", { className: "values" }, text), show };
   }
@@ -307,7 +315,7 @@ const evaluate = (() => {
       fill.className = value < 0 ? "down" : "up";
       fill.style.width = `${width}%`;
       fill.style.left = `${value < 0 ? 50 - width : 50}%`;
-      output.value = signed(value, scale);
+      output.value = (value > 0 ? "+" : "") + fixed(value, scale);
       output.dataset.value = value;
     };
     return { elements: [made("div", { className: "bar", ariaHidden: "true" }, fill), output], show };
@@ -373,9 +381,9 @@ const evaluate = (() => {
     });
     others.show(othersOf(output, picked), scale);
     const value = base + othersOf(output, picked) + sum(contributions);
-    part("base").value = shown(base);
+    part("base").value = fixed(base, scale);
     part("base").dataset.value = base;
-    part("value").value = shown(value);
+    part("value").value = fixed(value, scale);
     part("value").dataset.value = value;
     showClasses(found);
   }
@@ -389,5 +397,7 @@ const evaluate = (() => {
   picker.addEventListener("change", pick);
   part("reset").addEventListener("click", pick);
   outputChoice?.addEventListener("change", update);
+  if (outputChoice)
+    outputChoice.selectedIndex = evaluate(modelOf(picked), valuesOf(picked)).predicted;
   pick();
 });
