@@ -111,7 +111,8 @@ def target_text(target: Any) -> str:
     """Return a class or a number as text."""
     if not isinstance(target, (float, np.floating)):
         return str(target)
-    return f"{target:,.0f}" if 1e5 <= abs(target) < 1e15 else f"{target:.5g}"
+    number = float(target)
+    return f"{number:,.0f}" if 1e5 <= abs(number) < 1e15 else f"{number:.5g}"
 
 
 def machine_summaries(
