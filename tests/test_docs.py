@@ -5,8 +5,11 @@ import importlib.util
 import inspect
 import json
 import re
+import runpy
+import sys
 import tomllib
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -146,11 +149,19 @@ def test_the_navigation_has_few_entries():
     assert sum(map(len, titles)) < 70
 
 
-def test_the_version_switch_has_this_version():
-    entries = json.loads(read("docs", "_static", "switcher.json"))
-    release = kernsemble.__version__
-    name = "dev" if "dev" in release else ".".join(release.split(".")[:2])
-    assert [each["url"] for each in entries if each["version"] == name] == [f"/{name}/"]
+@pytest.mark.parametrize("is_hosted", [True, False])
+def test_hosted_pages_have_a_version_switch(is_hosted, monkeypatch):
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    tags = SimpleNamespace(has=lambda name: is_hosted and name == "hosted")
+    settings = runpy.run_path(str(ROOT / "docs" / "conf.py"), {"tags": tags})
+    options = settings["html_theme_options"]
+    assert ("switcher" in options) == is_hosted
+    if is_hosted:
+        version = options["switcher"]["version_match"]
+        listed = json.loads(read("docs", "_static", "switcher.json"))
+        assert [each["url"] for each in listed if each["version"] == version] == [f"/{version}/"]
+        assert "version-switcher" in options["navbar_start"]
+        assert options["check_switcher"] is False  # no connection while building
 
 
 @pytest.fixture(scope="module")
