@@ -63,7 +63,7 @@ def test_the_text_output(run, folder, tmp_path):
     for part in (
         "150 rows",
         "regression (inferred",
-        "Leaderboard, 2 folds",
+        "means over 2 folds",
         "stump",
         "60 test rows",
     ):

@@ -24,6 +24,7 @@ __all__ = [
 ]
 
 MAX_SHOWN = 12
+OUT_OF_FOLD = "out-of-fold rows"
 SCORER_NAMES = {  # scores shown for scikit-learn's scorers
     "r2": "R²",
     "balanced_accuracy": "balanced accuracy",
@@ -50,11 +51,11 @@ class ModelScores(NamedTuple):
         return next((each for each in self.scores if each.name == name), self.scores[0])
 
     @property
-    def guess_text(self) -> str:
-        """The guess as text."""
+    def rival(self) -> str:
+        """The rival that always guesses the same, as text."""
         if isinstance(self.guess, float):
-            return f"always guessing {self.guess:.4g}, the mean,"
-        return f"always guessing {self.guess!s}"
+            return f"always guessing the mean ({self.guess:.4g})"
+        return f"always guessing {'' if isinstance(self.guess, str) else 'class '}{self.guess!s}"
 
 
 class Fitted(NamedTuple):
@@ -75,7 +76,7 @@ def score_model(
 ) -> ModelScores:
     """Return the scores on test rows or, without any, those of out-of-fold predictions."""
     if tested is None:
-        found, rows = Predictions.from_out_of_fold(model, data.y), "out-of-fold rows"
+        found, rows = Predictions.from_out_of_fold(model, data.y), OUT_OF_FOLD
     else:
         found = Predictions.from_estimator(model, tested.X, tested.y, "test rows")
     guesses = found.always_guessing(data.y)
@@ -148,7 +149,7 @@ def show(fitted: Fitted) -> None:
     board, scored = fitted.board, fitted.scored
     rows = [[str(place), *_cells(each)] for place, each in enumerate(board[:MAX_SHOWN], start=1)]
     n_folds = fitted.model.cv.get_n_splits()
-    show_table(f"Leaderboard, {n_folds} folds", ["", *_header(board)], rows)
+    show_table(f"Leaderboard, means over {n_folds} folds", ["", *_header(board)], rows)
     best = board[0]
     write_line(
         f"selected: {kernel_in_words(best.kernel)}, scaling {best.scaling}, C = {best.C:.3g}"
@@ -160,7 +161,7 @@ def show(fitted: Fitted) -> None:
             write_line(f"wrote {path}")
     write_line(str(fitted.watch))
     write_line(headline(scored, fitted.search.scoring))
-    if scored.rows == "out-of-fold rows" and len(board) > 1:
+    if scored.rows == OUT_OF_FOLD and len(board) > 1:
         note(
             f"the best of {len(board)} cross-validation scores is optimistic; use --holdout 0.2 or "
             "--test for an unbiased score"
@@ -179,9 +180,10 @@ def _show_scores(scored: ModelScores) -> None:
         ]
         for each in scored.scores
     ]
+    together = ", all folds together" if scored.rows == OUT_OF_FOLD else ""
     show_table(
-        f"Scores on {scored.n_rows:,} {scored.rows}",
-        ["", "value", "95 % CI", scored.guess_text],
+        f"Scores on {scored.n_rows:,} {scored.rows}{together}",
+        ["", "value", "95 % CI", scored.rival],
         rows,
     )
 
@@ -190,7 +192,7 @@ def headline(scored: ModelScores, scoring: str | None) -> str:
     """Return the main score with the rival that always guesses the same, in one line."""
     best = scored.headline(scoring)
     text = (
-        f"{best.name} {best} on {scored.n_rows:,} {scored.rows}; {scored.guess_text} "
+        f"{best.name} {best} on {scored.n_rows:,} {scored.rows}; {scored.rival} "
         f"gives {best.format(scored.guessing[best.name])}"
     )
     errors = [each for each in scored.scores if each.name == "mean absolute error"]
