@@ -39,10 +39,15 @@ class FoldRows:
 
 
 def read_splits(
-    cv: Any, X: ArrayLike, y: Any, counts: FloatArray, is_classifier: bool
+    cv: Any,
+    X: ArrayLike,
+    y: Any,
+    counts: FloatArray,
+    is_classifier: bool,
+    groups: ArrayLike | None = None,
 ) -> list[FoldRows]:
     """Return the folds of `cv`; each must train and test on rows of positive weight."""
-    found = check_cv(cv, y, classifier=is_classifier).split(X, y)
+    found = check_cv(cv, y, classifier=is_classifier).split(X, y, groups)
     splits = [_read(fold, train, test, len(counts)) for fold, (train, test) in enumerate(found)]
     if not splits:
         raise ValueError("cv has no folds: pass at least one pair of training and test rows")

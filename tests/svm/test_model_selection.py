@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import spearmanr
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_iris
 from sklearn.exceptions import ConvergenceWarning
@@ -19,6 +20,8 @@ from sklearn.model_selection import (
     StratifiedKFold,
     TimeSeriesSplit,
 )
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
 
 from kernsemble.datasets import make_threenorm
@@ -414,3 +417,20 @@ def test_by_default_kernels_race_and_the_loss_follows_the_solver():
     assert machine.loss_ == "hinge"
     assert machine.race_results_["kernel"] == raced.race_results_["kernel"]
     assert machine.best_params_ == raced.best_params_
+
+
+@pytest.mark.parametrize("family", [InfiniteEnsembleClassifierCV, InfiniteEnsembleRegressorCV])
+def test_groups_stay_together_in_the_folds_and_are_routed(family):
+    groups = np.arange(len(y)) % 7
+    machine = family("stump", Cs=(1.0,), cv=GroupKFold(3))
+    with pytest.raises(ValueError, match="groups"):
+        machine.fit(X, y)
+    machine.fit(X, y, groups=groups)
+    found = machine.out_of_fold_
+    for fold in range(3):
+        tested = set(groups[found.rows[found.folds == fold]])
+        assert tested.isdisjoint(groups[found.rows[found.folds != fold]])
+    with config_context(enable_metadata_routing=True):
+        pipeline = make_pipeline(StandardScaler(), clone(machine).set_fit_request(groups=True))
+        pipeline.fit(X, y, groups=groups)
+    assert_array_equal(pipeline[-1].out_of_fold_.rows, found.rows)

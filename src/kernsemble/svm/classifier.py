@@ -389,8 +389,8 @@ class InfiniteEnsembleClassifierCV(SelectsSettings, EnsembleClassifier):
         a race multiples of ``C="scale"`` from a quarter to 64, and with the additive solver from
         a sixteenth to 65,536.
     cv : int, splitter or iterable, default=5
-        Cross-validation folds, as everywhere in scikit-learn; for groups pass the pairs of
-        indices, ``list(GroupKFold().split(X, y, groups))``.
+        Cross-validation folds, as everywhere in scikit-learn; `fit` takes the `groups` of
+        splitters such as `GroupKFold`.
     scoring : str, callable or None, default=None
         Score to maximise, as everywhere in scikit-learn, of decision values or classes, or with
         ``loss="logistic"`` of probabilities; None is the accuracy.
@@ -559,7 +559,13 @@ class InfiniteEnsembleClassifierCV(SelectsSettings, EnsembleClassifier):
 
     @with_callbacks
     @within_n_jobs
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
         """Select the settings by cross-validation, then fit the ensemble on all rows.
 
         Parameters
@@ -571,6 +577,8 @@ class InfiniteEnsembleClassifierCV(SelectsSettings, EnsembleClassifier):
         sample_weight : array-like of shape (n,), optional
             Weights in the machines, the scores and the calibration; a weight of 2 is the same as
             two equal rows, 0 as no row.
+        groups : array-like of shape (n,), optional
+            Group of each row, for a `cv` that keeps groups together, such as `GroupKFold`.
 
         Returns
         -------
@@ -578,13 +586,19 @@ class InfiniteEnsembleClassifierCV(SelectsSettings, EnsembleClassifier):
         """
         self._check_settings()
         with self._replace_last_fit():
-            self._fit(X, y, sample_weight)
+            self._fit(X, y, sample_weight, groups)
         return self
 
-    def _fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> None:
+    def _fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None,
+        groups: ArrayLike | None,
+    ) -> None:
         rows, codes, weight = self._read(X, y, sample_weight)
         labels = self.classes_[codes]
-        splits = read_splits(self.cv, X, labels, rows.weight, is_classifier=True)
+        splits = read_splits(self.cv, X, labels, rows.weight, is_classifier=True, groups=groups)
         check_classes(splits, codes, rows.weight, self.classes_)
         backend = self._choose_backend(rows)
         settings = self._solver_settings(backend)

@@ -413,7 +413,13 @@ class InfiniteEnsembleRegressorCV(SelectsSettings, EnsembleRegressor):
 
     @with_callbacks
     @within_n_jobs
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
         """Select the settings by cross-validation, then fit the ensemble on all rows.
 
         Parameters
@@ -425,6 +431,8 @@ class InfiniteEnsembleRegressorCV(SelectsSettings, EnsembleRegressor):
         sample_weight : array-like of shape (n,), optional
             Weights in the machines and the scores; a weight of 2 is the same as two equal rows, 0
             as no row.
+        groups : array-like of shape (n,), optional
+            Group of each row, for a `cv` that keeps groups together, such as `GroupKFold`.
 
         Returns
         -------
@@ -433,14 +441,19 @@ class InfiniteEnsembleRegressorCV(SelectsSettings, EnsembleRegressor):
         self._check_settings()
         epsilons = as_grid("epsilons", self.epsilons, check_not_negative)
         with self._replace_last_fit():
-            self._fit(X, y, sample_weight, epsilons)
+            self._fit(X, y, sample_weight, groups, epsilons)
         return self
 
     def _fit(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, epsilons: list[float]
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None,
+        groups: ArrayLike | None,
+        epsilons: list[float],
     ) -> None:
         rows, target = self._read(X, y, sample_weight)
-        splits = read_splits(self.cv, X, target, rows.weight, is_classifier=False)
+        splits = read_splits(self.cv, X, target, rows.weight, is_classifier=False, groups=groups)
         backend = self._choose_backend(rows)
         settings = self._solver_settings(backend)
         r2 = get_scorer("r2")
