@@ -351,6 +351,14 @@ TABLES = [
         "separator at the end of rows", BASE.replace(b"\n", b",\n").replace(b"y,", b"y"), (FITTED,)
     ),
     Twin("comment lines", b"# from the lab\n# in cm\n" + BASE, (FITTED,)),
+    Twin(
+        "other markers of missing values",
+        text(plain(z=["?", 1.5, 3.5, 2.5] * 10)),
+        (
+            "column 'z': read as categories, since 10 of 40 entries are not numbers",
+            "use --missing '?'",
+        ),
+    ),
     Twin("missing values", text(plain(z=["NA", 1.5, "", 2.5] * 10)), ("with missing values",)),
 ]
 

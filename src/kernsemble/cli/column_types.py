@@ -38,6 +38,8 @@ __all__ = [
     "typed_table",
 ]
 
+MAX_WORDS, MIN_NUMBERS = 3, 0.5  # of a column that may be numbers with markers of missing values
+
 ColumnKind: TypeAlias = Literal["number", "category", "date"]
 
 
@@ -130,7 +132,7 @@ def _convert(text: "pl.Series", day_first: bool | None) -> tuple["pl.Series", st
         return times_as_hours(text), TIME_OF_DAY, "read as times of day, in hours"
     dates = find_date_format(entries, day_first)
     if dates is None:
-        return text, "", ""
+        return text, "", _remark_on_words(text)
     remark = f"read as dates, {dates.words}"
     if dates.alternative is not None:
         other = "--month-first" if dates.layout.startswith("%d") else "--day-first"
@@ -152,6 +154,21 @@ def _convert_numbers(text: "pl.Series", numbers: NumberFormat) -> tuple["pl.Seri
         whole = values.cast(pl.Int64, strict=False)
         values = whole if whole.null_count() == values.null_count() else values
     return values, numbers.layout, _remark(numbers)
+
+
+def _remark_on_words(text: "pl.Series") -> str:
+    """Return what a note says about a column of numbers with a few words, such as "unknown"."""
+    known = text.drop_nulls()
+    is_number = known.cast(import_polars().Float64, strict=False).is_not_null()
+    words = sorted(known.filter(~is_number).unique().to_list())
+    if len(words) > MAX_WORDS or is_number.mean() < MIN_NUMBERS:  # type: ignore[operator]
+        return ""
+    markers = " ".join(f"--missing {word!r}" for word in words)
+    n = len(known) - int(is_number.sum())
+    return (
+        f"read as categories, since {n:,} of {len(known):,} entries are not numbers: if these are "
+        f"missing values, use {markers}"
+    )
 
 
 def _remark(numbers: NumberFormat) -> str:
