@@ -43,7 +43,8 @@ class ReadableAxis(NamedTuple):
         for level in TICKS:
             value = float(np.interp(level, self.positions, self.values))
             nearest = self.values[int(np.argmin(np.abs(np.array(self.values) - value)))]
-            found.setdefault(f"{nearest:.3g}", float(self.place(np.array(nearest))))
+            text = f"{nearest:,.0f}" if abs(nearest) >= 1000.0 else f"{nearest:.3g}"
+            found.setdefault(text, float(self.place(np.array(nearest))))
         return list(found.values()), list(found)
 
     @property
