@@ -83,6 +83,11 @@ def test_warnings_name_options(run, table):
             "60 MB of memory are allowed: use fewer rows, or free memory",
             "60 MB of memory are allowed: fit fewer rows with --max-rows, or raise --memory",
         ),
+        (
+            "a.csv was not written by kernsemble.save: pass a file that was, or load other skops "
+            "files with skops.io.load",
+            "a.csv was not written by kernsemble fit: use a file that was",
+        ),
         (ArgumentError("kernel", "x", "use a name"), "--kernel x: use a name"),
         (ValueError("the column 'tol' = 3 is kept"), "the column 'tol' = 3 is kept"),
     ],

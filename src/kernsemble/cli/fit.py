@@ -124,6 +124,8 @@ def fit(  # noqa: PLR0913, PLR0917 (options, given by name)
     out = out or _default_output(train)
     _check_test_options(test, holdout)
     with working("loading", progress):
+        _check_outputs(out, report, force, (train, test))
+
         from kernsemble.cli.fit_output import (
             Fitted,
             as_object,
@@ -140,7 +142,6 @@ def fit(  # noqa: PLR0913, PLR0917 (options, given by name)
         _check_scoring(scoring)
         search = KernelSearch(_checked_kernels(kernel), scaling, solver, loss, folds, scoring, seed)
         search = search._replace(memory=memory, tol=tol, max_iter=max_iter)
-        _check_outputs(out, report, force, (train, test))
     watch = context.obj.watch
     watch.lap("loading")
 

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 from kernsemble._value_object import Value
 from kernsemble.cli.column_types import ColumnKind, as_training_kinds
-from kernsemble.cli.console import CommandError, one_line
+from kernsemble.cli.console import CommandError
 from kernsemble.cli.table_files import MISSING, Reading, TableFile
+from kernsemble.cli.wording import in_options
 
 if TYPE_CHECKING:
     import polars as pl
@@ -108,7 +109,7 @@ def load_model(path: Path) -> Any:
             "kernsemble fit"
         ) from error
     except ModelFileError as error:
-        raise CommandError(one_line(error)) from error
+        raise CommandError(in_options(error)) from error
     if not hasattr(model, "predict") or not hasattr(model, "n_features_in_"):
         raise CommandError(
             f"{path} contains {type(model).__name__}, not a fitted model: use a file written by "
