@@ -280,4 +280,4 @@ def test_versions_and_code_reproduce_the_model(summary):
     settings = summary.settings
     assert settings.versions["numpy"] == np.__version__
     assert settings.learned["C_"] == f"{stumps().C_:.6g}"
-    assert "Cs=(0.01, 0.1, 1.0), cv=3)" in settings.code
+    assert "Cs=(0.01, 0.1, 1.0), cv=3, kernel='stump')" in settings.code
