@@ -84,6 +84,19 @@ def test_warnings_name_options(run, table):
             "60 MB of memory are allowed: fit fewer rows with --max-rows, or raise --memory",
         ),
         (
+            "column 'b' of X has missing values (NaN), and kernel = Perceptron() has no hypothesis "
+            "for them: fill them in, or use Mixed(Perceptron()), or Stump(), MiddleStump() or "
+            "Category() on this column",
+            "column 'b' has missing values, and --kernel perceptron has no hypothesis for them: "
+            "fill them in, or use --kernel auto, stump or middle-stump",
+        ),
+        (
+            "cells take 9 MB, and cache_size allows 1: reduce n_grids, use fewer rows, or raise "
+            "cache_size",
+            "cells take 9 MB, and --memory allows 1: fit fewer rows with --max-rows, or raise "
+            "--memory",
+        ),
+        (
             "a.csv was not written by kernsemble.save: pass a file that was, or load other skops "
             "files with skops.io.load",
             "a.csv was not written by kernsemble fit: use a file that was",
