@@ -335,7 +335,7 @@ def check_what_if(page, name, row):
     tool, view = page.locator("#what-if-tool"), EnsembleView.from_estimator(model, X)
     explanation = view.explain(row)
     for feature, contribution in zip(view.feature_names, explanation.contributions[0], strict=True):
-        output = tool.locator(f'[data-column="{feature}"] output')
+        output = tool.locator(f'[data-column="{feature}"] > output')
         assert_allclose(float(output.get_attribute("data-value")), contribution, atol=1e-9)
     assert_allclose(shown_number(tool, "base"), explanation.intercept, atol=1e-9)
     if name == "numbers":
@@ -420,7 +420,7 @@ def test_a_date_moves_its_calendar_parts(browser, folder):
         row["when"] = pd.to_datetime(row["when"])
         expected = EnsembleView.from_estimator(model, X).explain(row)
         for name, value in zip(expected.feature_names, expected.contributions[0], strict=True):
-            shown = tool.locator(f'[data-column="{name}"] output').get_attribute("data-value")
+            shown = tool.locator(f'[data-column="{name}"] > output').get_attribute("data-value")
             assert_allclose(float(shown), value, atol=1e-9)
         value = model.decision_function(row)[0]
         assert_allclose(shown_number(tool, "value"), value, atol=1e-9)
@@ -437,7 +437,7 @@ def test_contributions_to_a_class_are_the_mean_of_its_pairs(browser, folder):
     first, _, last = (view.explain(row) for view in EnsembleView.each(model, X).values())
     expected = 0.5 * (last.contributions - first.contributions)[0]  # 0 vs 1, 0 vs 2, 1 vs 2
     for d, contribution in enumerate(expected):
-        output = tool.locator(f'[data-column="x{d}"] output')
+        output = tool.locator(f'[data-column="x{d}"] > output')
         assert_allclose(float(output.get_attribute("data-value")), contribution, atol=1e-9)
     shown = tool.locator("[data-part=classes] output").all()
     probabilities = [float(each.get_attribute("data-value")) for each in shown]

@@ -85,7 +85,7 @@
   } catch (error) {
     const problem = document.getElementById("problem");
     problem.textContent = "The charts cannot be drawn in this browser (" + error.message
-      + "). Open the page in Firefox 113, Chrome 80, Safari 16.4 or later.";
+      + "). Open the page in Firefox 113, Chrome 98, Safari 16.4 or later.";
     problem.hidden = false;
   }
 })();

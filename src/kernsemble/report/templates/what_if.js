@@ -254,10 +254,11 @@ const evaluate = (() => {
     const ticks = made("datalist", { id: `what-if-ticks-${d}` },
       ...quantiles.map((value) => made("option", { value })));
     const slider = made("input", { type: "range", min: low, max: high,
-      step: isWhole ? 1 : "any", ariaLabel: `${name}, slider` });
+      step: isWhole ? 1 : "any" });
     slider.setAttribute("list", ticks.id);
+    slider.setAttribute("aria-label", `${name}, slider`);
     const type = isDate ? (isWhole ? "date" : "datetime-local") : "number";
-    const field = made("input", { type, step: "any", ariaLabel: name });
+    const field = made("input", { type, step: "any", id: `what-if-${d}` });
     const box = made("input", { type: "checkbox" });
     const range = made("small", { textContent:
       `${text(low)} to ${text(high)}, median ${text(median)}` });
@@ -287,7 +288,7 @@ const evaluate = (() => {
   // A part of a date, which changes with it.
   function partDisplay(d) {
     const { part, part_of: source } = model.columns[d];
-    const text = made("span");
+    const text = made("output", { id: `what-if-${d}` });
     const show = (value) => {
       text.textContent = value === null ? "missing" : `${partName(part, value)}, from ${source}`;
     };
@@ -295,8 +296,8 @@ const evaluate = (() => {
   }
 
   function categoryInput(d) {
-    const { name, categories } = model.columns[d];
-    const choice = made("select", { ariaLabel: name },
+    const { categories } = model.columns[d];
+    const choice = made("select", { id: `what-if-${d}` },
       ...[...inputs[d].names, "another category"].map((textContent) =>
         made("option", { textContent })));
     choice.addEventListener("change", () => change(d, categories[choice.selectedIndex]));
@@ -318,7 +319,7 @@ const evaluate = (() => {
       output.value = (value > 0 ? "+" : "") + fixed(value, scale);
       output.dataset.value = value;
     };
-    return { elements: [made("div", { className: "bar", ariaHidden: "true" }, fill), output], show };
+    return { elements: [made("div", { className: "bar" }, fill), output], show };
   }
 
   function inputOf(d) {
@@ -332,7 +333,8 @@ const evaluate = (() => {
     const input = inputOf(d);
     const bar = contributionBar();
     const line = made("div", { className: "line" },
-      made("span", { className: "name", textContent: model.columns[d].name }),
+      made("label", { className: "name", textContent: model.columns[d].name,
+        htmlFor: `what-if-${d}` }),
       input.controls, ...bar.elements);
     line.dataset.column = model.columns[d].name;
     part("inputs").append(line);
@@ -348,7 +350,7 @@ const evaluate = (() => {
     const fill = made("span", { className: "up" });
     const output = made("output");
     const text = made("span", { className: "name", textContent: name });
-    const bar = made("div", { className: "bar", ariaHidden: "true" }, fill);
+    const bar = made("div", { className: "bar" }, fill);
     const line = made("div", { className: "line" }, text, bar, output);
     part("classes").append(line);
     return { line, fill, output };
