@@ -298,10 +298,17 @@ def test_old_line_ends_and_archives_of_standard_input(tmp_path, monkeypatch):
         ("t.parquet.gz", b"", "must end in .csv"),
         ("t.csv", b"a,b\n1,2\n" * 9 + b"1\xff\xfe\n", "has 1 fields, the header has 2"),
         ("t.csv", b"ab\xff", "has no such column"),
+        ("t.csv", b"^a$,b\n1,2\n", "the column name '.a.': omit"),
+        ("t.csv", b"# a\n# b\n#", "contains only comments"),
+        ("t.csv", b"a,b\n1,2\n3,inf\n", "column 'b' is infinite in row 2"),
+        ("t.csv", b"a,b\n" + b"1,1e30\n2,2\n" * 9, ""),
     ],
 )
 def test_broken_files_are_refused(tmp_path, name, content, part):
     (tmp_path / name).write_bytes(content)
+    if not part:
+        assert read_training_data(TableFile(tmp_path / name), "b").task == "regression"
+        return
     with pytest.raises(CommandError, match=part):
         read_training_data(TableFile(tmp_path / name), "b")
 

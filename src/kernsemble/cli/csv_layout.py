@@ -61,6 +61,8 @@ def find_layout(content: FileContent, path: Path, header: bool | None) -> CsvLay
         lines = lines[:-1] or lines
     n_before, has_comments = _lines_before(lines)
     lines = [each for each in lines[n_before:] if not (has_comments and each.startswith(COMMENT))]
+    if not lines:
+        raise CommandError(f"{path} contains only comments: use a file with a header and rows")
     separator = _separator(lines)
     try:
         records = list(islice(_records(lines, separator), SAMPLE_RECORDS))

@@ -28,7 +28,8 @@ MAX_LIKELY = 3  # classes whose contributions to a row are shown
 def explain(
     model: ModelFile,
     data: Annotated[
-        Path | None, typer.Option("--data", help="CSV or Parquet file with the row to explain.")
+        Path | None,
+        typer.Option("--data", help="Table with the row to explain; - for standard input."),
     ] = None,
     row: Annotated[
         int | None, typer.Option("--row", min=1, help="Number of the row in --data, from 1.")

@@ -48,7 +48,9 @@ class TableFile:
     target: str | None = None
 
     def __post_init__(self) -> None:
-        _ = self.columns
+        for name in self.columns:
+            if name.startswith("^") and name.endswith("$"):  # polars reads it as a pattern
+                raise CommandError(f"{self.path}: the column name {name!r}: omit the ^ and the $")
 
     @cached_property
     def _content(self) -> FileContent:

@@ -34,6 +34,7 @@ __all__ = [
 ]
 
 
+MAX_WHOLE = 2.0**53  # below it, every whole number has a float
 MAX_CLASSES = 10  # number of distinct whole numbers up to which they are classes
 
 
@@ -204,7 +205,9 @@ def _infer_task(y: "pl.Series", path: Path) -> LearningTask:
         _check_no_dates(y, path)
         return "classification"
     numbers = y.cast(import_polars().Float64)
-    has_classes = bool((numbers == numbers.floor()).all()) and numbers.n_unique() <= MAX_CLASSES
+    check_finite(numbers.to_frame(), path)
+    is_whole = bool((numbers == numbers.floor()).all() and (numbers.abs() < MAX_WHOLE).all())
+    has_classes = is_whole and numbers.n_unique() <= MAX_CLASSES
     return "classification" if has_classes else "regression"
 
 
@@ -222,7 +225,7 @@ def _classes(y: "pl.Series", path: Path, is_training: bool = True) -> Array:
     _check_no_dates(y, path)
     if not y.dtype.is_numeric():
         labels = y.cast(pl.String).to_numpy().astype(str)
-    elif y.dtype.is_float() and not bool((y == y.floor()).all()):
+    elif y.dtype.is_float() and not bool(((y == y.floor()) & (y.abs() < MAX_WHOLE)).all()):
         raise CommandError(
             f"{path}: the target {y.name!r} contains numbers such as {y[0]!r}, not classes: use "
             "--task regression of kernsemble fit"
