@@ -29,6 +29,8 @@ from kernsemble.cli.training_data import read_test_data, read_training_data
         ("1,5", None, 1.5),
         ("1,234", 1234.0, 1.234),
         ("1.234", 1.234, 1234.0),
+        ("0,234", None, 0.234),
+        ("0.234", 0.234, None),
         ("1,234.5", 1234.5, None),
         ("1.234,5", None, 1234.5),
         ("-1 234 567,25", None, -1234567.25),
@@ -81,7 +83,9 @@ def test_other_columns_decide_what_a_comma_means(capsys):
     frame, _ = columns_of(a=["1.234", "2.345"], b=["x", "y"])
     assert frame["a"].to_list() == [1.234, 2.345]
     notes = capsys.readouterr().err.splitlines()
-    assert notes[0] == ("kernsemble: note: columns 'a', 'b': read as numbers, with a decimal comma")
+    comma = "read as numbers, with a decimal comma"
+    assert notes[0] == f"kernsemble: note: column 'a': {comma}; set it with --decimal"
+    assert notes[1] == f"kernsemble: note: column 'b': {comma}"
 
 
 def test_a_column_with_another_entry_stays_text():

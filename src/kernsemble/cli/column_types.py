@@ -153,7 +153,8 @@ def _convert_numbers(text: "pl.Series", numbers: NumberFormat) -> tuple["pl.Seri
     if bool((values.drop_nulls() == values.drop_nulls().floor()).all()):
         whole = values.cast(pl.Int64, strict=False)
         values = whole if whole.null_count() == values.null_count() else values
-    return values, numbers.layout, _remark(numbers)
+    hint = "; set it with --decimal" if numbers.has_alternative(text) else ""
+    return values, numbers.layout, _remark(numbers) + hint
 
 
 def _remark_on_words(text: "pl.Series") -> str:

@@ -51,7 +51,7 @@ YES_NO = "yes/no"
 
 def _pattern(decimal: str) -> str:
     """Return the regular expression of a number, with or without thousands separators."""
-    grouped = "|".join(rf"\d{{1,3}}(?:{re.escape(each)}\d{{3}})+" for each in GROUPS[decimal])
+    grouped = "|".join(rf"[1-9]\d{{0,2}}(?:{re.escape(each)}\d{{3}})+" for each in GROUPS[decimal])
     point = re.escape(decimal)
     fraction = rf"(?:{point}\d*)?(?:[eE][+-]?\d+)?"
     return rf"^[+-]?(?:(?:{grouped}|\d+){fraction}|{point}\d+(?:[eE][+-]?\d+)?)$"
@@ -94,6 +94,11 @@ class NumberFormat:
             bare = bare.str.replace(",", ".", literal=True)
         numbers = bare.cast(pl.Float64, strict=False)
         return pl.select(pl.when(is_number).then(numbers)).to_series().alias(text.name)
+
+    def has_alternative(self, text: "pl.Series") -> bool:
+        """Return whether the other decimal sign reads every entry as well, as other numbers."""
+        other = NumberFormat("," if self.decimal == "." else ".", self.unit)
+        return other.reads(text) and not other.parse(text).equals(self.parse(text))
 
     def reads(self, entries: "pl.Series") -> bool:
         """Return whether every entry is a number in this format."""
