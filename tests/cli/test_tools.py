@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.linear_model import LogisticRegression
 
 from kernsemble import load, save
 from kernsemble.cli import fit as fitting
@@ -87,6 +88,14 @@ def test_the_mean_importance_of_many_classes_is_shown(run, tmp_path):
     (row,) = [line.split() for line in result.stdout.splitlines() if line.startswith("  a ")]
     assert row == ["a", f"{100 * mean:.1f}"]
     assert "each of the 8 classes" in result.stderr
+
+
+def test_models_of_other_kinds_cannot_be_explained(refused, folder, tmp_path):
+    X = pl.read_csv(folder / "train_numbers.csv")
+    other = save(
+        LogisticRegression().fit(X.select("a"), X["label"].to_numpy()), tmp_path / "m.skops"
+    )
+    assert "contains LogisticRegression, which cannot be explained" in refused("explain", other)
 
 
 def test_missing_rows_and_columns_are_errors(refused, folder):

@@ -66,7 +66,12 @@ def _views(path: Path, model: Any) -> dict[str, Any]:
     by_class = import_optional("inspection", "by_class", "explaining models")
     try:
         return view.each(by_class(model))
-    except (TypeError, ValueError) as error:
+    except TypeError as error:
+        raise CommandError(
+            f"{path} contains {type(model).__name__}, which cannot be explained: use a model of "
+            "kernsemble fit"
+        ) from error
+    except ValueError as error:
         reason = in_options(error)
         raise CommandError(f"{path}: this model cannot be explained ({reason})") from error
 

@@ -73,7 +73,6 @@ PHRASES: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (  # in 
     (r", or a function of the selected columns and y to be minimised", ""),
     (r"\buse the (exact|additive) solver\b", r"use --solver \1"),
     (r"by kernsemble\.save: .*", "by kernsemble fit: use a file that was"),
-    (r"pass a fitted model of .*", "use a model of kernsemble fit"),
 )
 NAMES = "|".join(sorted(OPTIONS, key=len, reverse=True))
 VALUE = r"""'[^']*'|"[^"]*"|[\w.+-]+\([^()]*\)|[\w.+-]*\w"""
