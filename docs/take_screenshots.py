@@ -22,7 +22,7 @@ from kernsemble.svm import InfiniteEnsembleClassifierCV
 IMAGES = Path(__file__).parent / "images"
 LIMIT = 250_000  # bytes of a picture
 COLOURS = 128
-DESKTOP, PHONE = (1280, 1600), (390, 844)
+DESKTOP, PHONE = (1280, 1690), (390, 844)
 
 
 class Shot(NamedTuple):

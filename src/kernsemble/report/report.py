@@ -109,7 +109,8 @@ def write_report(  # noqa: PLR0913 (settings, given by name)
     guessing and with a linear model, and what matters most. It shows scores with confidence
     intervals, ROC, precision-recall and calibration curves, feature importances, shape functions
     with standard errors, contributions to selected rows, the columns of the data, the model
-    selection, and the program and versions that reproduce the model.
+    selection, and the program and versions that reproduce the model. The reader can move the
+    threshold of a classifier, and change the values of a row of an additive model.
 
     Scores and curves are those of the test rows; without test rows those of out-of-fold
     predictions, which cross-validated models store as `out_of_fold_`. Other models are fitted
