@@ -1,6 +1,6 @@
 """The estimator of the selected setting, without the selection."""
 
-import sys
+from importlib import import_module
 from typing import Any
 
 from sklearn.base import clone
@@ -19,7 +19,8 @@ def selected_estimator(model: Any, factor: float = 1.0) -> Any:
         if isinstance(settings.get("C"), (int, float)):
             copy.set_params(C=factor * settings["C"])
         return copy
-    single = getattr(sys.modules[family.__module__], family.__name__.removesuffix("CV"), None)
+    package = ".".join(family.__module__.split(".")[:2])
+    single = getattr(import_module(package), family.__name__.removesuffix("CV"), None)
     if single is None or single is family:
         return None
     settings = model.get_params(deep=False)
