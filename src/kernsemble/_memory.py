@@ -1,7 +1,9 @@
-"""Memory of the machine, and the budget of kernel matrices, estimated before allocation."""
+"""Memory available to this process, and the budget of kernel matrices."""
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
 from typing import Self
 
 import numpy as np
@@ -10,7 +12,8 @@ from kernsemble._arguments import check_positive
 from kernsemble._typing import Rows
 from kernsemble.exceptions import GramTooLargeError
 
-MEMORY_SHARE = 0.5  # default budget, as a share of the machine's memory
+MEMORY_SHARE = 0.5  # default budget, as a share of the available memory
+ROOT = Path("/")
 
 
 def physical_memory() -> float:
@@ -21,6 +24,70 @@ def physical_memory() -> float:
         return np.inf
 
 
+def available_memory(root: Path = ROOT) -> float:
+    """Return the bytes that this process can still allocate.
+
+    The smallest of: the memory that Linux reports as available, what the limits of all its
+    control groups (versions 1 and 2) leave, and what the limit of its address space leaves. Cached
+    files count as free. Where the system reports none of these, it is the physical memory.
+
+    Parameters
+    ----------
+    root : Path
+        Folder that contains ``proc`` and ``sys``, for tests.
+    """
+    found = [
+        *_values(root / "proc/meminfo", "MemAvailable:", unit=1024),
+        *_left_by_groups(root),
+        *_left_of_address_space(root),
+    ]
+    return max(min(found, default=physical_memory()), 0.0)
+
+
+def _left_by_groups(root: Path) -> Iterator[float]:
+    """Yield the bytes that the limit of each control group leaves."""
+    for line in _lines(root / "proc/self/cgroup"):
+        _, controllers, path = line.split(":", 2)
+        if controllers == "":  # version 2
+            folder, limit, used, cached = "", "memory.max", "memory.current", "inactive_file"
+        elif "memory" in controllers.split(","):
+            folder, limit = "memory", "memory.limit_in_bytes"
+            used, cached = "memory.usage_in_bytes", "total_inactive_file"
+        else:
+            continue
+        here = PurePosixPath(path.strip())
+        for group in (here, *here.parents):
+            place = root / "sys/fs/cgroup" / folder / str(group).lstrip("/")
+            for most, taken in zip(_values(place / limit), _values(place / used), strict=False):
+                yield most - taken + sum(_values(place / "memory.stat", f"{cached} "))
+
+
+def _left_of_address_space(root: Path) -> Iterator[float]:
+    """Yield the bytes that the limit of the address space leaves, if there is one."""
+    try:
+        import resource  # not on Windows
+
+        most = resource.getrlimit(resource.RLIMIT_AS)[0]
+        unlimited, page = resource.RLIM_INFINITY, os.sysconf("SC_PAGE_SIZE")
+    except (ImportError, AttributeError, ValueError):
+        return
+    if most != unlimited:
+        yield float(most) - sum(_values(root / "proc/self/statm", unit=page))
+
+
+def _values(path: Path, name: str = "", unit: int = 1) -> list[float]:
+    """Return the first number after a name in the lines that start with it."""
+    texts = [line[len(name) :].split() for line in _lines(path) if line.startswith(name)]
+    return [unit * float(text[0]) for text in texts if text and text[0].isdigit()]
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        return path.read_text().splitlines()
+    except OSError:
+        return []
+
+
 @dataclass(frozen=True)
 class Budget:
     """The number of bytes that the kernel matrices of a fit may take together."""
@@ -29,15 +96,19 @@ class Budget:
 
     @classmethod
     def from_megabytes(cls, cache_size: float | None, memory: float | None = None) -> Self:
-        """Return the budget of `cache_size` megabytes, by default half of the memory in bytes."""
+        """Return the budget of `cache_size` megabytes, by default half of the available bytes."""
         if cache_size is None:
-            return cls(MEMORY_SHARE * (physical_memory() if memory is None else memory))
+            return cls(MEMORY_SHARE * (available_memory() if memory is None else memory))
         check_positive("cache_size", cache_size)
         return cls(2**20 * cache_size)
 
-    def holds(self, X: Rows, n_matrices: int = 1) -> bool:
+    def holds(self, X: Rows, n_matrices: float = 1) -> bool:
         """Return whether `n_matrices` matrices between all rows fit."""
-        return n_matrices * X.shape[0] * self.row_bytes(X) <= self.n_bytes
+        return self.spare(X, n_matrices) >= 0.0
+
+    def spare(self, X: Rows, n_matrices: float = 1) -> float:
+        """Return the bytes that `n_matrices` matrices between all rows leave."""
+        return self.n_bytes - n_matrices * X.shape[0] * self.row_bytes(X)
 
     def check(self, n_bytes: float, what: str, remedy: str) -> None:
         """Raise an error if `n_bytes` bytes do not fit."""

@@ -1,6 +1,13 @@
 """Errors and warnings of this library; each message ends with a remedy."""
 
+import sys
+import warnings
+from pathlib import Path
 from typing import Any, Self
+
+import sklearn
+
+import kernsemble
 
 
 class ArgumentError(ValueError):
@@ -88,3 +95,12 @@ class DatasetNotFoundError(FileNotFoundError):
 
 class DatasetMismatchError(ValueError):
     """Error for a copy of a data set that differs from the catalogue."""
+
+
+def warn_caller(message: str, category: type[Warning]) -> None:
+    """Warn at the line that called this library, directly or through scikit-learn."""
+    libraries = tuple(str(Path(str(each.__file__)).parent) for each in (kernsemble, sklearn))
+    frame, level = sys._getframe(), 1
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(libraries):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)

@@ -8,6 +8,7 @@ from scipy import sparse
 from sklearn.datasets import load_iris, make_friedman1
 
 from kernsemble.datasets import make_threenorm, make_xor
+from kernsemble.exceptions import RowsOnDemandWarning
 from kernsemble.inspection import EnsembleView
 from kernsemble.kernels import Exponential, Laplacian, Mixed, Perceptron, Stump
 from kernsemble.persistence import load, save
@@ -251,7 +252,10 @@ def test_a_summary_names_what_was_compared_and_what_was_left_out():
             "the exact solver does not support the logistic loss: use the hinge",
         ),
         ({"solver": "additive"}, "the additive solver does not support them: use the exact"),
-        ({"cache_size": 0.1}, "the kernel matrix of 150 rows takes 0.172 MB, and 0.1 MB of memory"),
+        (
+            {"cache_size": 0.1},
+            "the kernel matrix of 150 rows takes 0.172 MB, and cache_size allows 0.1: use",
+        ),
     ):
         machine = InfiniteEnsembleClassifierCV("auto", cv=3, **settings).fit(X, y)
         assert machine.search_summary_.tried == "stumps on 3 scales"
@@ -260,6 +264,22 @@ def test_a_summary_names_what_was_compared_and_what_was_left_out():
         assert not hasattr(machine, "race_results_")
     given = InfiniteEnsembleClassifierCV(["stump", Perceptron()], scaling=["range"]).fit(X, y)
     assert str(given.search_summary_) == "compared stump and Perceptron() on 1 scale"
+
+
+def test_without_memory_for_the_matrix_settings_are_selected_on_a_sample_that_fits():
+    machine = InfiniteEnsembleClassifierCV(
+        "auto", cv=3, scaling="range", solver="exact", cache_size=0.12, random_state=0
+    )
+    with pytest.warns(RowsOnDemandWarning, match="150 x 150") as caught:
+        machine.fit(X, y)
+    assert len(caught) == 1  # only the last fit, on all rows
+    n_sampled = int(np.sqrt(0.12 * 2**20 / (1.25 * 8)))
+    assert f"a sample of {n_sampled} rows" in str(machine.search_summary_)
+    assert len(np.unique(machine.out_of_fold_.rows)) == n_sampled
+    assert machine.machines_.n_training_rows == 150
+    assert machine.score(X, y) > 0.85
+    found = machine.out_of_fold_
+    assert np.mean(found.predicted == y[found.rows]) == pytest.approx(machine.best_score_, abs=0.01)
 
 
 def test_auto_on_many_rows_is_stumps_on_every_scale_and_says_so():

@@ -14,15 +14,17 @@ from typing import Protocol, Self, TypeVar
 
 import numpy as np
 
-from kernsemble._threads import run
+from kernsemble._threads import n_threads, run
 from kernsemble._typing import FloatArray, IntArray
 from kernsemble._value_object import short_repr
 from kernsemble.solvers.interrupts import StopSignal, Watch
 from kernsemble.solvers.kernel_matrix import Matrix, RowsOnDemand, WholeMatrix, as_matrix
+from kernsemble.solvers.newton import factor_bytes
 from kernsemble.solvers.result import Solution, Status
 from kernsemble.solvers.smo import solve_dual
 
 FEW = 0.7  # largest share of rows whose matrix is copied
+FREE = 0.2  # share of free coefficients for whose factors several folds at a time must have memory
 
 
 class _Ended(Protocol):
@@ -99,11 +101,12 @@ def solve_path(
     max_iter: int | None = None,
     start: Solution | None = None,
     watch: Watch | None = None,
+    spare: float = np.inf,
 ) -> Iterator[Solution]:
     """Yield the solutions with bounds ``C * lower`` and ``C * upper`` for increasing `Cs`.
 
     The first one starts from `start`, if given, the others from the previous one. An interrupted
-    solution is the last.
+    solution is the last. `spare` is the memory of `solve_dual`.
     """
     K, solution, previous_C = as_matrix(K), None, 0.0
     for C in Cs:
@@ -120,6 +123,7 @@ def solve_path(
             max_iter=max_iter,
             start=start,
             watch=watch,
+            spare=spare,
         )
         previous_C = C
         yield solution
@@ -139,6 +143,7 @@ def solve_folds(
     tol: float = 1e-3,
     max_iter: int | None = None,
     on_solved: Callable[[], None] | None = None,
+    spare: float = np.inf,
 ) -> list[Fold]:
     """Return for each fold the decision values of its held-out rows at every C.
 
@@ -152,13 +157,24 @@ def solve_folds(
         The held-out rows of each fold.
     on_solved : callable, optional
         Called after each C of each fold, from the thread that solved it.
+    spare : float
+        Bytes for copies and factors of all folds together, which are solved one after another
+        if there is too little for several.
     """
     whole, stop = as_matrix(K), StopSignal()
     rows = np.flatnonzero((lower != 0.0) | (upper != 0.0))
-    is_part = isinstance(whole, WholeMatrix) and 0 < len(rows) <= FEW * len(p)
+    is_part = 0 < len(rows) <= FEW * len(p) and (
+        isinstance(whole, WholeMatrix) and whole.K.itemsize * len(rows) ** 2 <= spare
+    )
     rows = rows if is_part else np.arange(len(p))
     K, p = (whole.among(rows) if is_part else whole), p[rows]
     lower, upper = lower[rows], upper[rows]
+    if is_part:
+        assert isinstance(K, WholeMatrix)
+        spare -= K.K.nbytes
+    share = spare / max(min(n_threads(), len(held_out)), 1)
+    in_turn = isinstance(whole, RowsOnDemand) or share < factor_bytes(int(FREE * len(rows)))
+    share = spare if in_turn else share
     place = np.full(len(whole.diagonal), -1)
     place[rows] = np.arange(len(rows))
 
@@ -177,6 +193,7 @@ def solve_folds(
             max_iter=max_iter,
             start=seed and handed_over(seed, K, bounds_at(Cs[0], below), bounds_at(Cs[0], above)),
             watch=stop.watch,
+            spare=share,
         )
 
     def inside(held: IntArray) -> IntArray:
@@ -196,7 +213,7 @@ def solve_folds(
 
         return Fold.from_solutions(path(mine, Cs, seed), decide, on_solved)
 
-    if isinstance(whole, RowsOnDemand):  # the threads are used to compute its rows
+    if in_turn:  # the threads compute the rows of a matrix on demand
         return [work(rows) for rows in held_out]
     return run(work, held_out, on_error=stop.set, fewest=2)
 

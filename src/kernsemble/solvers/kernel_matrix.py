@@ -10,6 +10,8 @@ import numpy as np
 from kernsemble._jit import jit
 from kernsemble._typing import FloatArray, IntArray
 
+PORTIONS = 16  # number of parts in which the rows of a full cache are computed
+
 ComputeBlock: TypeAlias = Callable[[IntArray, IntArray], FloatArray]
 
 
@@ -80,12 +82,23 @@ class RowsOnDemand:
 
     def block(self, rows: IntArray) -> FloatArray:
         """Return the matrix between some rows."""
-        return np.concatenate(
-            [self._kept[np.ix_(self._slots_of(part), rows)] for part in self._portions(rows)]
-        )
+        block = np.empty((len(rows), len(rows)), self._kept.dtype)
+        first = 0
+        for part in self._portions(rows):
+            last = first + len(part)
+            block[first:last] = self._kept[np.ix_(self._slots_of(part), rows)]
+            first = last
+        return block
+
+    def release(self) -> None:
+        """Release the memory of the cache."""
+        self.__dict__.pop("_kept", None)
+        self._slots.clear()
+        self._unused = list(range(self.n_kept))
 
     def among(self, rows: IntArray) -> Self:
-        """Return the matrix between some rows, with rows on demand in the same memory."""
+        """Return the matrix between some rows, with rows on demand in the memory of this one."""
+        self.release()
         n_kept = self.n_kept * len(self.diagonal) // max(len(rows), 1)
         return type(self)(self._compute, self.diagonal[rows], n_kept, self._columns[rows])
 
@@ -108,11 +121,12 @@ class RowsOnDemand:
         missing = np.array([row for row in rows if row not in self._slots], dtype=np.intp)
         while len(self._unused) < len(missing):
             self._unused.append(self._slots.popitem(last=False)[1])
-        if len(missing):
-            values = self._compute(self._columns[missing], self._columns)
-            slots = [self._unused.pop() for _ in missing]
-            self._kept[slots] = values
-            self._slots.update(zip(missing, slots, strict=True))
+        height = max(self.n_kept // PORTIONS, 1)
+        for start in range(0, len(missing), height):
+            some = missing[start : start + height]
+            slots = [self._unused.pop() for _ in some]
+            self._kept[slots] = self._compute(self._columns[some], self._columns)
+            self._slots.update(zip(some, slots, strict=True))
         return np.array([self._slots[row] for row in rows], dtype=np.intp)
 
 

@@ -21,6 +21,11 @@ def is_free(beta: FloatArray, lower: FloatArray, upper: FloatArray, epsilon: flo
     return inside & (beta != 0.0) if epsilon > 0.0 else inside
 
 
+def factor_bytes(n_free: int) -> float:
+    """Return the bytes of the factor of some free coefficients, with its widest borders."""
+    return 8.0 * (1.0 + 6.0 * WIDEST_BORDER) * float(n_free) ** 2
+
+
 class Newton:
     """Newton steps on one matrix, which share a factor while few rows become free or bound."""
 
@@ -29,6 +34,10 @@ class Newton:
     ) -> None:
         self.matrix, self.lower, self.upper, self.epsilon = matrix, lower, upper, epsilon
         self._system: _FreeSystem | None = None
+
+    def forget(self) -> None:
+        """Release the memory of the factor."""
+        self._system = None
 
     def step(self, beta: FloatArray, residual: FloatArray) -> bool:
         """Move the free coefficients towards their joint optimum; return whether they reached it.
@@ -70,6 +79,7 @@ class Newton:
         held, values = free[:0], gradient[:0]
         try:
             if self._system is None or not self._system.is_near(free):
+                self._system = None  # before the next one takes as much memory
                 self._system = _FreeSystem(self.matrix.K, free)
             self._system.pose(free, gradient)
             for _ in range(ROUNDS):

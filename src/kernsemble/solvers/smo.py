@@ -22,7 +22,7 @@ import numpy as np
 from kernsemble._typing import BoolArray, FloatArray, IntArray
 from kernsemble.solvers.interrupts import Watch
 from kernsemble.solvers.kernel_matrix import Matrix, RowsOnDemand, WholeMatrix, as_matrix
-from kernsemble.solvers.newton import Newton, is_free
+from kernsemble.solvers.newton import Newton, factor_bytes, is_free
 from kernsemble.solvers.optimality import evidence, hulls_meet
 from kernsemble.solvers.result import Solution, Status
 from kernsemble.solvers.working_pairs import offsets, pair_steps
@@ -56,6 +56,7 @@ def solve_dual(
     max_iter: int | None = None,
     start: Solution | None = None,
     watch: Watch | None = None,
+    spare: float = np.inf,
     tuning: DualTuning = DEFAULT_TUNING,
 ) -> Solution:
     r"""Minimise :math:`\tfrac12\beta^\top K\beta - p^\top\beta + \varepsilon\|\beta\|_1`.
@@ -79,6 +80,9 @@ def solve_dual(
     watch : callable, optional
         Called as ``watch(n_iter, violation)`` several times per second; an exception ends
         the run, a KeyboardInterrupt with the solution reached so far.
+    spare : float
+        Bytes for copies of parts of the matrix and for factors of the Newton steps. Without them
+        the solution is the same, after more steps of pairs.
     tuning : DualTuning, optional
         Measured constants that change the speed only.
 
@@ -105,6 +109,7 @@ def solve_dual(
         max_iter,
         start,
         tuning,
+        spare,
     )
     try:
         run.finish(watch)
@@ -127,8 +132,9 @@ class _DualRun:
         max_iter: int | None,
         start: Solution | None,
         tuning: DualTuning,
+        spare: float,
     ) -> None:
-        self.tuning = tuning
+        self.tuning, self.spare = tuning, spare
         self.matrix, self.p, self.lower, self.upper = matrix, p, lower, upper
         self.epsilon, self.tol, self.max_iter = epsilon, tol, max_iter
         self.is_hard = bool(np.isinf(upper).any() or np.isinf(lower).any())
@@ -169,13 +175,13 @@ class _DualRun:
 
         The matrix between these rows is copied, which is small enough to stay in a cache.
         """
-        K, before = self.matrix.block(rows), self.beta[rows]
-        p = self.residual[rows] + K @ before
+        part, before = WholeMatrix(self.matrix.block(rows)), self.beta[rows]
+        p = self.residual[rows] + part.times(np.flatnonzero(before), before)
         start = Solution.to_start_from(before, self.residual[rows])
         lower, upper = self.lower[rows], self.upper[rows]
         inner = _WholeRun(
-            WholeMatrix(K), p, lower, upper, self.epsilon, tol, max_iter, start, self.tuning,
-            is_part=True,
+            part, p, lower, upper, self.epsilon, tol, max_iter, start, self.tuning,
+            self.spare - part.K.nbytes, is_part=True,
         )  # fmt: skip
         done = self.n_iter
         try:
@@ -270,6 +276,8 @@ class _WholeRun(_DualRun):
     def _n_between(self) -> float:
         """Return the number of steps of pairs that cost as much as a Newton step."""
         n_free = int(is_free(self.beta, self.lower, self.upper, self.epsilon).sum())
+        if factor_bytes(n_free) > self.spare:
+            return np.inf
         tuning = self.tuning
         n_entries = n_free**3 / tuning.cubes_per_entry + tuning.entries_before_newton
         return self.patience * (n_entries // len(self.p) + 1)
@@ -280,7 +288,10 @@ class _WholeRun(_DualRun):
         The copy pays once the steps have read more entries of the matrix than it has.
         """
         rows, n = np.flatnonzero(self._may_move()), len(self.p)
+        if len(rows) ** 2 * self.matrix.K.itemsize > self.spare:
+            return
         if len(rows) <= self.tuning.largest_share * n and len(rows) ** 2 <= self.n_iter * n:
+            self.newton.forget()
             left = None if self.max_iter is None else self.max_iter - self.n_iter
             self.solve_among(rows, self.tol, left, watch)
 

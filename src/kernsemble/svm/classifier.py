@@ -159,7 +159,7 @@ class InfiniteEnsembleClassifier(EnsembleClassifier):
     max_iter : int or None, default=None
         Maximum number of iterations per machine.
     cache_size : float or None, default=None
-        Memory for kernel matrices in megabytes, by default half of the machine's memory. If a
+        Memory for kernel matrices in megabytes, by default half of what is available. If a
         matrix does not fit, its rows are computed on demand, with a warning.
     warm_start : bool, default=False
         Whether `fit` continues from the coefficients of the last fit on as many rows. An

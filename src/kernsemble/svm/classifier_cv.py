@@ -8,7 +8,6 @@ import numpy as np
 from kernsemble._calibration_curves import CurveKind
 from kernsemble._folds import (
     PAPERS_PENALTIES,
-    FoldRows,
     check_classes,
     read_splits,
     share_right,
@@ -81,7 +80,7 @@ class InfiniteEnsembleClassifierCV(SelectsSettings, EnsembleClassifier):
     max_iter : int or None, default=None
         Maximum number of iterations per machine.
     cache_size : float or None, default=None
-        Memory for kernel matrices in megabytes, by default half of the machine's memory. If a
+        Memory for kernel matrices in megabytes, by default half of what is available. If a
         matrix does not fit, its rows are computed on demand, with a warning.
     random_state : int, RandomState or None, default=None
         Random seed of the samples of a race, of directions and grids.
@@ -274,15 +273,13 @@ class InfiniteEnsembleClassifierCV(SelectsSettings, EnsembleClassifier):
         variant = Variant({}, self._problems(codes, weight))
         with Task.of_fit(self, 2, X, y, sample_weight) as task:
             selection = self._select(validation, backend, [variant], task)
-            tested = validation.tested
+            tested = selection.tested
             held_out = codes[tested], rows.weight[tested]
             self.calibration_ = self._calibrate(lambda: (selection.values, *held_out))
-            self.out_of_fold_ = self._out_of_fold(selection, splits, *held_out)
+            self.out_of_fold_ = self._out_of_fold(selection, *held_out)
             self._refit(selection, settings, task)
 
-    def _out_of_fold(
-        self, selection: Selection, splits: list[FoldRows], codes: IntArray, weight: FloatArray
-    ) -> OutOfFold:
+    def _out_of_fold(self, selection: Selection, codes: IntArray, weight: FloatArray) -> OutOfFold:
         """Return the predictions of held-out rows, with probabilities if there are any."""
         values, probabilities = selection.values, None
         if self._loss.has_probabilities:
@@ -290,9 +287,10 @@ class InfiniteEnsembleClassifierCV(SelectsSettings, EnsembleClassifier):
             probabilities = self.calibration_.probabilities(values)
         elif self.calibration is not None:
             probabilities = cross_fitted_probabilities(
-                self.calibration, self.reduction_, splits, values, codes, weight
+                self.calibration, self.reduction_, selection.splits, values, codes, weight
             )
-        return OutOfFold.of_classes(splits, values, self.classes_, self.reduction_, probabilities)
+        known = self.classes_, self.reduction_, probabilities
+        return OutOfFold.of_classes(selection.splits, values, *known)
 
     def _strata(self, y: Any) -> IntArray:
         return np.unique(y, return_inverse=True)[1]

@@ -74,7 +74,7 @@ class KernelPerceptron(
     decision_function_shape : {"ovr", "ovo"}, default="ovr"
         Shape of `decision_function`: one value per class or one per pair of classes.
     cache_size : float or None, default=None
-        Memory for the kernel matrix in megabytes, by default half of the machine's memory. If it
+        Memory for the kernel matrix in megabytes, by default half of what is available. If it
         does not fit, its rows are computed on demand.
     random_state : int, RandomState or None, default=None
         Random seed of the order of rows.

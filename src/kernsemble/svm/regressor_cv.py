@@ -55,7 +55,7 @@ class InfiniteEnsembleRegressorCV(SelectsSettings, EnsembleRegressor):
     max_iter : int or None, default=None
         Maximum number of iterations per machine.
     cache_size : float or None, default=None
-        Memory for kernel matrices in megabytes, by default half of the machine's memory. If a
+        Memory for kernel matrices in megabytes, by default half of what is available. If a
         matrix does not fit, its rows are computed on demand, with a warning.
     random_state : int, RandomState or None, default=None
         Random seed of the samples of a race, of directions and grids.
@@ -244,7 +244,7 @@ class InfiniteEnsembleRegressorCV(SelectsSettings, EnsembleRegressor):
         with Task.of_fit(self, 2, X, y, sample_weight) as task:
             selection = self._select(validation, backend, variants, task)
             self.epsilon_ = selection.params["epsilon"] * scale.spread
-            self.out_of_fold_ = OutOfFold.of_numbers(splits, selection.values)
+            self.out_of_fold_ = OutOfFold.of_numbers(selection.splits, selection.values)
             self._refit(selection, settings, task)
 
     def _strata(self, y: Any) -> IntArray:

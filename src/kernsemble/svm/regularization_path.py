@@ -92,7 +92,7 @@ class SVMPath(
     max_breakpoints : int or None, default=None
         Maximum number of breakpoints per machine.
     cache_size : float or None, default=None
-        Memory for kernel matrices in megabytes, by default half of the machine's memory. A path
+        Memory for kernel matrices in megabytes, by default half of what is available. A path
         needs the whole matrix.
     n_jobs : int or None, default=None
         Number of threads of `fit` and of predictions; −1 is all cores, −2 all but one. None is

@@ -203,6 +203,10 @@ class Backend(ABC):
         """Return whether missing values can be treated with all of some kernels."""
         return False
 
+    def max_rows(self, X: Rows, budget: Budget) -> float:  # noqa: ARG002
+        """Return the number of rows like these that can be prepared within the budget."""
+        return np.inf
+
     @abstractmethod
     def cost(self, workload: Workload) -> float:
         """Return the estimated cost in kernel evaluations, infinity if it cannot be solved.

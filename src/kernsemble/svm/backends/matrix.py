@@ -4,7 +4,6 @@ The matrix takes :math:`O(n^2)` memory and :math:`O(n^2 D)` time; any kernel has
 not fit into the memory budget, its rows are computed on demand.
 """
 
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -14,9 +13,9 @@ import numpy as np
 
 from kernsemble._memory import Budget
 from kernsemble._progress import Task
-from kernsemble._threads import blocks
+from kernsemble._threads import blocks, n_threads
 from kernsemble._typing import FloatArray, IntArray, Rows
-from kernsemble.exceptions import GramTooLargeError, RowsOnDemandWarning
+from kernsemble.exceptions import GramTooLargeError, RowsOnDemandWarning, warn_caller
 from kernsemble.kernels import Boosted, Kernel, Mixed
 from kernsemble.kernels.columns import leaves
 from kernsemble.kernels.radial import Radial
@@ -24,8 +23,9 @@ from kernsemble.preprocessing import FeatureScaling, ScalingKind
 from kernsemble.solvers import Fold, Solution, Status, solve_dual, solve_folds
 from kernsemble.solvers.folds import bounds_at
 from kernsemble.solvers.interrupts import Watch
-from kernsemble.solvers.kernel_matrix import Matrix, RowsOnDemand, as_matrix
+from kernsemble.solvers.kernel_matrix import PORTIONS, Matrix, RowsOnDemand, as_matrix
 from kernsemble.solvers.losses import Kinked, Loss
+from kernsemble.solvers.smo import DEFAULT_TUNING
 from kernsemble.svm.backends.base import (
     Backend,
     Candidate,
@@ -43,7 +43,11 @@ from kernsemble.svm.backends.base import (
 )
 from kernsemble.svm.problem import Problem
 
-MIN_CACHED_ROWS = 100  # of a matrix computed on demand; with fewer, a fit would hardly end
+MIN_CACHED_ROWS = 50  # of a matrix computed on demand; with fewer, a fit would hardly end
+SPARE = 0.5  # matrices that must fit beside two for kernels to share their distances
+COPIES = 0.25  # matrices for copies and factors beside one, for a search
+WORKING_ROWS = DEFAULT_TUNING.working_rows
+WORKING_MATRICES = 2  # number of matrices between working rows: a copy and a factor
 MAX_KERNEL_ENTRIES = 20_000_000  # maximum number of kernel values computed at a time for new rows
 
 
@@ -63,9 +67,10 @@ class SupportVectorMachines(Machines):
     def supports_missing(self) -> bool:
         return accepts_missing(self.kernel)
 
-    def values(self, X: Rows, budget: Budget) -> FloatArray:  # noqa: ARG002
+    def values(self, X: Rows, budget: Budget) -> FloatArray:
         known = self.kernel, self.scaling, self.support_vectors
-        return expansion_values(X, *known, self.coefficients) + self.intercept
+        most = min(MAX_KERNEL_ENTRIES, int(budget.n_bytes / 8))
+        return expansion_values(X, *known, self.coefficients, most) + self.intercept
 
     def attributes(self) -> dict[str, Any]:
         return {
@@ -87,6 +92,7 @@ class PreparedMatrix(PreparedRows):
 
     rows: TrainingRows
     K: FloatArray | Matrix
+    spare: float = np.inf  # bytes for copies and factors beside the matrix
 
     def inverse_mean_distance(self) -> float:
         matrix, share = as_matrix(self.K), self.rows.weight / self.rows.weight.sum()
@@ -104,16 +110,23 @@ class PreparedMatrix(PreparedRows):
         matrix, n = as_matrix(self.K), self.rows.n_rows
         start = _coefficients_of(last, len(problems), n) if settings.warm_start else None
         beta = np.zeros((len(problems), n))
+        in_turn = isinstance(matrix, RowsOnDemand)  # whose rows are computed by all threads
+        share = self.spare / (1 if in_turn else max(min(n_threads(), len(problems)), 1))
 
         def solve(place: int, watch: Watch) -> Solution:
-            rows = problems[place].rows
-            part = matrix if len(rows) == n else matrix.among(rows)
+            rows, part, left = problems[place].rows, matrix, share
+            if in_turn or len(rows) == n:
+                part = part if len(rows) == n else part.among(rows)
+            elif copied_bytes(self.K, rows) <= left:
+                part, left = matrix.among(rows), left - copied_bytes(self.K, rows)
+            else:
+                rows = np.arange(n)  # the others are absent, since their bounds are zero
             first = None if start is None else start[place, rows]
-            solution = _solve(part, problems[place].among(rows), C, settings, first, watch)
+            problem = problems[place].among(rows)
+            solution = _solve(part, problem, C, settings, first, watch, left)
             beta[place, rows] = solution.beta
             return solution
 
-        in_turn = isinstance(matrix, RowsOnDemand)  # whose rows are computed by all threads
         solutions, is_interrupted = solve_each(solve, len(problems), task, in_turn)
         if any(each.status is Status.UNBOUNDED for each in solutions):
             raise ValueError(f"C = {C}: {Status.UNBOUNDED.value}")
@@ -162,7 +175,15 @@ class PreparedMatrix(PreparedRows):
             tol=settings.tol,
             max_iter=settings.max_iter,
             on_solved=on_solved,
+            spare=self.spare,
         )
+
+
+@dataclass(eq=False)
+class Memory:
+    """The memory of one kernel matrix after another."""
+
+    K: FloatArray | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,7 +195,8 @@ class MatrixWorkspace(Workspace):
 
     def prepare(self, candidate: Candidate) -> PreparedMatrix:
         scaling, scaled = self._scale(candidate.scaling)
-        ((_, prepared),) = self._prepare_family([(0, candidate.kernel)], scaling, scaled)
+        family = [(0, candidate.kernel)]
+        ((_, prepared),) = self._prepare_family(family, scaling, scaled, Memory())
         return prepared
 
     def map(
@@ -186,6 +208,7 @@ class MatrixWorkspace(Workspace):
         of the one before.
         """
         results: dict[int, Result] = {}
+        memory = Memory()
         for scaling in dict.fromkeys(each.scaling for each in candidates):
             common, scaled = self._scale(scaling)
             numbered = [
@@ -194,7 +217,7 @@ class MatrixWorkspace(Workspace):
                 if each.scaling == scaling
             ]
             for _, family in groupby(sorted(numbered, key=_family), _family):
-                for place, prepared in self._prepare_family(list(family), common, scaled):
+                for place, prepared in self._prepare_family(list(family), common, scaled, memory):
                     results[place] = function(place, prepared)
         return [results[place] for place in range(len(candidates))]
 
@@ -204,24 +227,35 @@ class MatrixWorkspace(Workspace):
         return scaling, scaling.transform(self.rows.X)
 
     def _prepare_family(
-        self, family: list[tuple[int, Kernel]], scaling: FeatureScaling, scaled: Rows
+        self,
+        family: list[tuple[int, Kernel]],
+        scaling: FeatureScaling,
+        scaled: Rows,
+        memory: "Memory",
     ) -> Iterator[tuple[int, PreparedMatrix]]:
         """Yield the matrices of kernels, from their distances if these are equal and fit."""
         if needs_unscaled_rows(family[0][1]):
             scaling, scaled = FeatureScaling(None), self.rows.X
-        distances, K = None, None
+        distances = None
         for place, unbound in family:
             kernel = unbound.bind(scaled, self.rows.weight)
             radial = _radial(kernel)
-            if radial is not None and len(family) > 1 and self.budget.holds(scaled, n_matrices=2):
+            shares = radial is not None and len(family) > 1
+            if shares and self.budget.holds(scaled, n_matrices=2.0 + SPARE):
+                assert radial is not None
                 if distances is None:
                     rows = kernel.expanded(scaled) if isinstance(kernel, Mixed) else scaled
                     distances = radial.distances(rows)
-                K = radial.from_distances(distances, K)
-                yield place, PreparedMatrix(scaling, kernel, self.rows, K)
+                memory.K = radial.from_distances(distances, memory.K)
+                spare = self.budget.spare(scaled, n_matrices=2)
+                yield place, PreparedMatrix(scaling, kernel, self.rows, memory.K, spare)
             else:
-                matrix = matrix_within(self.budget, kernel, scaled)
-                yield place, PreparedMatrix(scaling, kernel, self.rows, matrix)
+                matrix = matrix_within(self.budget, kernel, scaled, memory.K)
+                if isinstance(matrix, RowsOnDemand):
+                    spare = working_bytes(matrix.n_kept)
+                else:
+                    memory.K, spare = matrix, self.budget.spare(scaled)
+                yield place, PreparedMatrix(scaling, kernel, self.rows, matrix, spare)
 
 
 @dataclass(frozen=True)
@@ -237,6 +271,9 @@ class MatrixBackend(Backend):
     def supports_missing(self, kernels: Sequence[Kernel]) -> bool:
         return all(map(accepts_missing, kernels))
 
+    def max_rows(self, X: Rows, budget: Budget) -> float:
+        return float(np.sqrt(budget.n_bytes / ((1.0 + COPIES) * X.dtype.itemsize)))
+
     def cost(self, workload: Workload) -> float:
         return float(workload.rows.n_rows) ** 2
 
@@ -244,27 +281,55 @@ class MatrixBackend(Backend):
         return MatrixWorkspace(rows, settings.budget)
 
 
-def matrix_within(budget: Budget, kernel: Kernel, X: Rows) -> FloatArray | Matrix:
-    """Return the matrix between all rows: whole, or with rows on demand if it does not fit."""
+def matrix_within(
+    budget: Budget, kernel: Kernel, X: Rows, out: FloatArray | None = None
+) -> FloatArray | RowsOnDemand:
+    """Return the matrix between all rows: whole, or with rows on demand if it does not fit.
+
+    A whole matrix is computed in the memory of `out`, if given.
+    """
     if budget.holds(X):
-        return kernel(X)
+        K: FloatArray = kernel(X, out=out)
+        return K
     row_bytes, n = budget.row_bytes(X), X.shape[0]
-    n_cached = int(budget.n_bytes // row_bytes)
+    n_cached = _n_cached(budget.n_bytes, row_bytes)
     size = f"the {n} x {n} kernel matrix takes {n * row_bytes / 2**20:,.3g} MB"
     allowed = f"cache_size allows {budget.n_bytes / 2**20:,.3g}"
     minimum = min(MIN_CACHED_ROWS, n)
     if n_cached < minimum:
+        needed = minimum * row_bytes * (1.0 + 1.0 / PORTIONS) + working_bytes(minimum)
         raise GramTooLargeError(
             f"{size}, and {allowed}, which is {n_cached} of its rows: raise cache_size to "
-            f"{minimum * row_bytes / 2**20:,.3g} or more, or fit fewer rows"
+            f"{needed / 2**20:,.3g} or more, or fit fewer rows"
         )
-    warnings.warn(
-        f"{size}, and {allowed}: its rows are computed on demand, {n_cached} are cached; "
-        "raise cache_size to hold the whole matrix, or pass float32 rows to halve it",
+    warn_caller(
+        f"{size}, and {allowed}: its rows are computed on demand, {n_cached} are cached, and each "
+        f"pass over the others computes {float(n - n_cached) * n:.2g} kernel values again, so that "
+        "a fit may take ten times as long; raise cache_size to hold the whole matrix, pass float32 "
+        "rows to halve it, or fit fewer rows",
         RowsOnDemandWarning,
-        stacklevel=2,
     )
     return RowsOnDemand(lambda i, j: kernel(X[i], X[j]), kernel.diagonal(X), n_cached)
+
+
+def _n_cached(n_bytes: float, row_bytes: int) -> int:
+    r"""Return the number of rows whose cache, with a portion and working matrices, fits.
+
+    It is the largest m with :math:`r m + 8 k \min(m, w)^2 \le B`.
+    """
+    r, each = row_bytes * (1.0 + 1.0 / PORTIONS), 8.0 * WORKING_MATRICES
+    few = (np.sqrt(r * r + 4.0 * each * n_bytes) - r) / (2.0 * each)
+    return int(few if few <= WORKING_ROWS else (n_bytes - each * WORKING_ROWS**2) / r)
+
+
+def working_bytes(n_cached: int) -> float:
+    """Return the bytes of the working matrices of a matrix with rows on demand."""
+    return 8.0 * WORKING_MATRICES * float(min(n_cached, WORKING_ROWS)) ** 2
+
+
+def copied_bytes(K: FloatArray | Matrix, rows: IntArray) -> float:
+    """Return the bytes of a copy of the matrix between some rows."""
+    return float(len(rows)) ** 2 * (K.itemsize if isinstance(K, np.ndarray) else 8)
 
 
 def accepts_missing(kernel: Kernel) -> bool:
@@ -332,6 +397,7 @@ def _solve(
     settings: SolverSettings,
     first: FloatArray | None,
     watch: Watch,
+    spare: float,
 ) -> Solution:
     """Return the solution of a problem, from given coefficients if there are any."""
     loss, strength = _bounded(problem.loss), C / problem.penalty_unit
@@ -347,6 +413,7 @@ def _solve(
         max_iter=settings.max_iter,
         start=None if start is None else _start(start, matrix, loss.p, lower, upper),
         watch=watch,
+        spare=spare,
     )
     return problem.scale.restore_solution(found)
 

@@ -6,9 +6,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from kernsemble._folds import check_means, comparable_means, cross_validation_results
+from kernsemble._folds import FoldRows, check_means, comparable_means, cross_validation_results
 from kernsemble._progress import Task
-from kernsemble._typing import FloatArray
+from kernsemble._typing import FloatArray, IntArray
 from kernsemble.solvers import Status
 from kernsemble.svm.backends.base import Candidate, PreparedRows, Workspace
 from kernsemble.svm.model_selection.cross_validation import CrossValidation, Trial
@@ -40,6 +40,10 @@ class Variant:
     settings: dict[str, Any]
     problems: list[Problem]
 
+    def among(self, rows: IntArray) -> Self:
+        """Return the variant on some rows."""
+        return replace(self, problems=[problem.among(rows) for problem in self.problems])
+
 
 @dataclass(frozen=True, eq=False)
 class Selection:
@@ -53,8 +57,14 @@ class Selection:
         The place of the selected setting in `results`, and its mean score.
     results : dict
         All scores, in the form of `GridSearchCV.cv_results_`.
-    problems, prepared
-        The problems of the selected setting, and the rows prepared for it.
+    problems : list of Problem
+        The problems of the selected setting, on all rows.
+    candidate, workspace
+        The selected kernel and scaling, and the workspace of all rows.
+    prepared : PreparedRows or None
+        The rows prepared for it, if that was the only preparation.
+    splits : sequence of FoldRows
+        The folds, by indices of all rows.
     values : array of shape (n_tested, n_machines)
         The out-of-fold decision values of the selected setting.
     statuses : tuple of Status
@@ -66,9 +76,38 @@ class Selection:
     score: float
     results: dict[str, Any]
     problems: list[Problem]
-    prepared: PreparedRows
+    candidate: Candidate
+    workspace: Workspace
+    prepared: PreparedRows | None
+    splits: Sequence[FoldRows]
     values: FloatArray
     statuses: tuple[Status, ...]
+
+    @property
+    def tested(self) -> IntArray:
+        """The tested rows of all folds, one fold after another."""
+        return np.concatenate([split.tested for split in self.splits])
+
+    def prepare(self) -> PreparedRows:
+        """Return all rows, prepared for the selected kernel and scaling."""
+        return self.workspace.prepare(self.candidate) if self.prepared is None else self.prepared
+
+    def on_all_rows(
+        self,
+        rows: IntArray,
+        workspace: Workspace,
+        variants: Sequence[Variant],
+        tried: Sequence[Variant],
+    ) -> Self:
+        """Return the selection on some rows, by `tried` variants, as one on all rows."""
+        (place,) = (k for k, each in enumerate(tried) if each.problems is self.problems)
+        return replace(
+            self,
+            problems=variants[place].problems,
+            workspace=workspace,
+            prepared=None,
+            splits=[FoldRows(rows[each.held_out], rows[each.tested]) for each in self.splits],
+        )
 
     def after(self, earlier: Sequence[Status]) -> Self:
         """Return the selection with the statuses of machines that were fitted before."""
@@ -157,14 +196,16 @@ def search_grid(
     each_grid = [grid for grid in grids for _ in variants]
     ranked = RankedTrials.from_trials(settings, trials, each_grid, scoring)
     candidate, variant = divmod(ranked.place, len(variants))
-    prepared = workspace.prepare(candidates[candidate]) if only is None else only
     return Selection(
         ranked.params,
         ranked.index,
         ranked.score,
         ranked.results,
         variants[variant].problems,
-        prepared,
+        candidates[candidate],
+        workspace,
+        only,
+        validation.splits,
         trials[ranked.place].values,
         tuple(status for trial in trials for status in trial.statuses),
     )

@@ -32,6 +32,7 @@ FAMILIES: dict[type[Any], str] = {
     Perceptron: "perceptrons",
     Stump: "stumps",
 }
+MAX_SEARCH_ROWS = 20_000  # number of rows above which the search uses a sample of them
 MAX_ROWS = 10_000  # number of rows above which kernels that need a matrix do not race by default
 WIDTHS = (0.5, 1.0, 2.0, 4.0)  # gamma, in units of 1 over the mean distance
 MANY_MACHINES = 50  # number of machines above which fewer candidates race
@@ -278,6 +279,17 @@ def plan_rounds(
     return [
         _round(np.sort(order[:size]), folds, int(n)) for size, n in zip(sizes, n_stay, strict=True)
     ]
+
+
+def sample_rows(
+    n: int,
+    codes: IntArray,
+    counts: FloatArray,
+    splits: Sequence[FoldRows],
+    rng: np.random.Generator,
+) -> RaceRound:
+    """Return a sample of n weighted rows, stratified by class and fold, with all folds."""
+    return _round(np.sort(_nested_order(codes, counts, splits, rng)[:n]), splits, 1)
 
 
 def _sizes(n: int, fewest: int) -> list[int]:

@@ -27,10 +27,12 @@ from kernsemble.svm.model_selection.race import (
     FAMILIES,
     MANY_MACHINES,
     MAX_ROWS,
+    MAX_SEARCH_ROWS,
     MULTIPLES,
     N_LAST,
     Race,
     race_candidates,
+    sample_rows,
 )
 from kernsemble.svm.model_selection.search_summary import SearchSummary, listed, scales
 
@@ -108,12 +110,12 @@ class SelectsSettings(KernelMachine):
                 f"their cost grows with the square of the rows, and {n:,} rows are more than the "
                 f"{MAX_ROWS:,} that are compared by default: use the exact solver, or fewer rows"
             )
-        if not self._budget.holds(rows.X):
+        budget = self._budget
+        if all(each.max_rows(rows.X, budget) < n for each in able):
+            size, most = n * budget.row_bytes(rows.X) / 2**20, budget.n_bytes / 2**20
             return (
-                f"the kernel matrix of {n:,} rows takes "
-                f"{n * self._budget.row_bytes(rows.X) / 2**20:,.3g} MB, and "
-                f"{self._budget.n_bytes / 2**20:,.3g} MB of memory are allowed: use fewer rows, or "
-                "free memory"
+                f"the kernel matrix of {n:,} rows takes {size:,.3g} MB, and cache_size allows "
+                f"{most:,.3g}: use fewer rows, or raise cache_size"
             )
         return ""
 
@@ -162,7 +164,7 @@ class SelectsSettings(KernelMachine):
     def _refit(self, selection: Selection, settings: SolverSettings, task: Task) -> None:
         """Fit the machines of the selected settings on all rows."""
         with task.part("refit", 1, len(selection.problems)) as part:
-            self._fit_machines(selection.prepared, selection.problems, settings, None, part)
+            self._fit_machines(selection.prepare(), selection.problems, settings, None, part)
 
     def _search(
         self, validation: CrossValidation, backend: Backend, variants: list[Variant], task: Task
@@ -199,11 +201,14 @@ class SelectsSettings(KernelMachine):
         )
 
     @staticmethod
-    def _summary_of_race(candidates: Sequence[Candidate], n_machines: int) -> SearchSummary:
+    def _summary_of_race(
+        candidates: Sequence[Candidate], n_machines: int, n_rows: int, n_all: int
+    ) -> SearchSummary:
         n_scales = len({each.scaling for each in candidates})
+        where = "all rows" if n_rows == n_all else f"a sample of {n_rows:,} rows"
         tried = (
             f"{len(candidates)} settings: {listed([*FAMILIES.values()])} {scales(n_scales)}, the "
-            f"best {min(N_LAST, len(candidates))} of them on all rows"
+            f"best {min(N_LAST, len(candidates))} of them on {where}"
         )
         if n_machines <= MANY_MACHINES:
             return SearchSummary(tried)
@@ -217,31 +222,42 @@ class SelectsSettings(KernelMachine):
     def _race(
         self, validation: CrossValidation, backend: Backend, variants: list[Variant], task: Task
     ) -> Selection:
-        """Run a race, then search the grids of C near the finalists' best, on all rows."""
-        rows, grid = validation.rows, self._penalty_grid(MULTIPLES)
+        """Run a race, then search the grids of C near the finalists' best.
+
+        Rows are sampled if the kernel matrix of all rows does not fit into memory, or is too slow.
+        """
+        all_rows, all_variants, settings = validation.rows, variants, validation.settings
+        rng = np.random.default_rng(settings.draw_seed())
+        most = min(backend.max_rows(all_rows.X, settings.budget), MAX_SEARCH_ROWS)
+        sample = None
+        if all_rows.n_rows > most:
+            strata = self._strata(validation.y)
+            sample = sample_rows(int(most), strata, all_rows.weight, validation.splits, rng)
+            validation = validation.among(sample.rows, sample.splits, settings.tol)
+            variants = [each.among(sample.rows) for each in variants]
         n_machines = len(variants[0].problems)
-        candidates = race_candidates(rows, self._requested_scalings(), n_machines)
-        self.search_summary_ = self._summary_of_race(candidates, n_machines)
-        n_machines = sum(len(variant.problems) for variant in variants)
-        n_parts = 1 + min(N_LAST, len(candidates)) * n_machines
-        with task.part("selection", 0, n_parts) as part:
+        candidates = race_candidates(validation.rows, self._requested_scalings(), n_machines)
+        self.search_summary_ = self._summary_of_race(
+            candidates, n_machines, validation.rows.n_rows, all_rows.n_rows
+        )
+        grid = self._penalty_grid(MULTIPLES)
+        n_finals = min(N_LAST, len(candidates)) * sum(len(each.problems) for each in variants)
+        with task.part("selection", 0, 1 + n_finals) as part:
             race = Race(validation, backend, variants[0].problems, grid)
-            finalists = race.finalists(
-                candidates,
-                self._strata(validation.y),
-                np.random.default_rng(validation.settings.draw_seed()),
-                part,
-            )
+            finalists = race.finalists(candidates, self._strata(validation.y), rng, part)
             self.race_results_ = race.results
             final = [each.candidate for each in finalists]
             selection = search_grid(
                 validation,
-                backend.open(rows, validation.settings),
+                backend.open(validation.rows, settings),
                 final,
                 [{"kernel": each.kernel, "scaling": each.scaling} for each in final],
                 variants,
                 [grid.narrowed(each.places) for each in finalists],
                 self.scoring,
                 part,
-            )
-        return selection.after(race.statuses)
+            ).after(race.statuses)
+        if sample is None:
+            return selection
+        workspace = backend.open(all_rows, settings)
+        return selection.on_all_rows(sample.rows, workspace, all_variants, variants)
