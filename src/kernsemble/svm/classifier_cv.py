@@ -66,9 +66,10 @@ class InfiniteEnsembleClassifierCV(SelectsSettings, EnsembleClassifier):
     scaling : {"range", "rank", "distinct"}, None, list of those or "auto", default="auto"
         Scaling of the features, or a list to select from; "auto" is "range", and all of them for
         ``kernel="auto"``.
-    multiclass : {"one-vs-one", "one-vs-rest"}, default="one-vs-one"
+    multiclass : {"auto", "one-vs-one", "one-vs-rest"}, default="auto"
         Reduction of more than two classes: a vote of one machine per pair of classes, as in
-        LIBSVM, or the largest value of one machine per class.
+        LIBSVM, or the largest value of one machine per class. "auto" is one-vs-one for up to 20
+        classes, and one-vs-rest for more, since the number of pairs grows with the square.
     decision_function_shape : {"ovr", "ovo"}, default="ovr"
         Shape of `decision_function`: one value per class or, for one-vs-one only, one value per
         pair of classes. Two classes have a single value in any case.
