@@ -6,6 +6,8 @@ from contextlib import contextmanager
 from threading import Lock
 from typing import Any
 
+from kernsemble._counts import duration
+
 __all__ = ["FitProgress", "ShownTask", "bars", "bars_or_lines", "follow", "working"]
 
 NAMES = {"selection": "selecting kernel and C", "refit": "fitting to all rows", "fit": "fitting"}
@@ -35,8 +37,11 @@ class ShownTask:
 
 
 @contextmanager
-def bars(wanted: bool | None) -> Iterator[Any]:
-    """Yield rich's progress display, or None: by default there is one only on a terminal."""
+def bars(wanted: bool | None, is_brief: bool = False) -> Iterator[Any]:
+    """Yield rich's progress display, or None: by default there is one only on a terminal.
+
+    Bars of brief work disappear when it is done.
+    """
     if wanted is False or (wanted is None and not sys.stderr.isatty()):
         yield None
         return
@@ -44,27 +49,35 @@ def bars(wanted: bool | None) -> Iterator[Any]:
     from rich.progress import (
         BarColumn,
         Progress,
+        ProgressColumn,
         TaskProgressColumn,
         TextColumn,
         TimeElapsedColumn,
-        TimeRemainingColumn,
     )
+    from rich.text import Text
+
+    class TimeLeft(ProgressColumn):
+        """Estimate of the time left, once there is one."""
+
+        def render(self, task: Any) -> Text:
+            left = None if task.finished else task.time_remaining
+            return Text("" if left is None else f"about {duration(left)} left")
 
     console = Console(file=sys.stderr, force_terminal=True if wanted else None)
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TaskProgressColumn(),
+    columns = TextColumn("{task.description}"), BarColumn(), TaskProgressColumn()
+    with Progress(
+        *columns,
         TimeElapsedColumn(),
-        TextColumn("left:"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=console, redirect_stdout=False) as progress:
+        TimeLeft(),
+        console=console,
+        transient=is_brief,
+        redirect_stdout=False,
+    ) as progress:
         yield progress
 
 
 @contextmanager
-def bars_or_lines(wanted: bool | None) -> Iterator[Any]:
+def bars_or_lines(wanted: bool | None, is_brief: bool = False) -> Iterator[Any]:
     """Yield rich's progress display or, by default without a terminal, lines; None if unwanted."""
     if wanted is None and not sys.stderr.isatty():
         from kernsemble.cli.progress_lines import ProgressLines
@@ -72,7 +85,7 @@ def bars_or_lines(wanted: bool | None) -> Iterator[Any]:
         with ProgressLines() as lines:
             yield lines
         return
-    with bars(wanted) as progress:
+    with bars(wanted, is_brief) as progress:
         yield progress
 
 
@@ -147,7 +160,7 @@ def _path(context: Any) -> tuple[Any, ...]:
 @contextmanager
 def working(name: str, wanted: bool | None) -> Iterator[None]:
     """Show that work without a known total goes on."""
-    with bars_or_lines(wanted) as progress:
+    with bars_or_lines(wanted, is_brief=True) as progress:
         task = ShownTask(progress, name, None)
         yield
         task.finish()
