@@ -226,6 +226,15 @@ def test_leaks_are_perfect_predictors_only(capsys):
     assert note_leaks(column, rare, "y", is_regression=False) == []
 
 
+def test_dates_of_models_from_python_have_any_format():
+    for entries in (["2024-12-31", None], ["31.12.2024", None], [None, "2024-12-31T08:00"]):
+        frame = pl.DataFrame({"when": entries})
+        when = as_training_kinds(frame, {"when": "date"}, "t.csv", 1)["when"]
+        assert when.drop_nulls().dt.date().to_list() == [datetime.date(2024, 12, 31)]
+    empty = pl.DataFrame({"when": [None]}, schema={"when": pl.String})
+    assert as_training_kinds(empty, {"when": "date"}, "t.csv", 1)["when"].null_count() == 1
+
+
 def test_new_files_are_read_with_the_formats_of_training():
     frame = pl.DataFrame({"price": ["1.234,5 €", "7"], "paid": ["Yes", "n"], "at": ["8:30", None]})
     kinds = dict.fromkeys(frame.columns, "number")

@@ -274,7 +274,8 @@ def _parse_again(
 ) -> "pl.Series":
     """Return text of a file for prediction as the numbers or dates of the training data."""
     if kind == "date":
-        column = parse_dates(text, layout or "%Y-%m-%d")
+        found = None if layout or text.null_count() == len(text) else find_date_format(text)
+        column = parse_dates(text, found.layout if found else layout or "%Y-%m-%d")
         if column.null_count() > text.null_count():
             column = column.fill_null(parse_dates(text, "%Y-%m-%d"))
         remedy = "write it as in the training data or as 2024-12-31"
