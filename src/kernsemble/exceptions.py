@@ -5,10 +5,6 @@ import warnings
 from pathlib import Path
 from typing import Any, Self
 
-import sklearn
-
-import kernsemble
-
 
 class ArgumentError(ValueError):
     """Error for an argument with an invalid value.
@@ -99,7 +95,9 @@ class DatasetMismatchError(ValueError):
 
 def warn_caller(message: str, category: type[Warning]) -> None:
     """Warn at the line that called this library, directly or through scikit-learn."""
-    libraries = tuple(str(Path(str(each.__file__)).parent) for each in (kernsemble, sklearn))
+    import sklearn  # imported here, since the command line shows its help without it
+
+    libraries = tuple(str(Path(each).parent) for each in (__file__, str(sklearn.__file__)))
     frame, level = sys._getframe(), 1
     while frame.f_back is not None and frame.f_code.co_filename.startswith(libraries):
         frame, level = frame.f_back, level + 1
