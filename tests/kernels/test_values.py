@@ -123,7 +123,9 @@ def test_a_kernel_is_returned_as_it_is():
 def test_unknown_names():
     with pytest.raises(ValueError, match="'stumpp': did you mean 'stump'"):
         as_kernel("stumpp")
-    with pytest.raises(ValueError, match="use one of 'category'"):
+    with pytest.raises(ValueError, match="only classes ending in CV select a kernel"):
+        as_kernel("auto")
+    with pytest.raises(ValueError, match="use one of 'auto', 'category'"):
         as_kernel("???")
     with pytest.raises(TypeError, match="use a kernel, such as"):
         as_kernel(3)

@@ -18,6 +18,7 @@ from kernsemble.kernels.ensemble import (
 from kernsemble.kernels.radial import Exponential, Gaussian, Laplacian
 from kernsemble.kernels.regions import StumpRegion
 
+AUTO = "auto"  # selects a kernel, in estimators with model selection
 KERNELS: dict[str, Callable[[], Kernel]] = {
     "category": Category,
     "constant": Constant,
@@ -52,10 +53,16 @@ def as_kernel(kernel: str | Kernel) -> Kernel:
             f"Perceptron(), or one of the names {sorted(KERNELS)}"
         )
     name = kernel.lower().replace("_", "-")
-    if name not in KERNELS:
+    if name == AUTO:
         raise ArgumentError(
             "kernel",
             kernel,
-            f"{suggest(name, KERNELS)} (others are objects, such as DecisionTree(gamma=0.1))",
+            "only classes ending in CV select a kernel, from no other names: use one of them, or "
+            "the name of a kernel",
+        )
+    if name not in KERNELS:
+        hint = suggest(name, (AUTO, *KERNELS))
+        raise ArgumentError(
+            "kernel", kernel, f"{hint} (others are objects, such as DecisionTree(gamma=0.1))"
         )
     return KERNELS[name]()
