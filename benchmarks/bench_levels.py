@@ -62,6 +62,7 @@ def compare(name: str, kernel: str, n_splits: int) -> None:
             start = time.perf_counter()
             tuned = InfiniteEnsembleClassifierCV(
                 kernel,
+                loss="hinge",
                 solver=solver,
                 Cs=[unit * each for each in MULTIPLES],
                 cv=3,

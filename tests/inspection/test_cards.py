@@ -97,7 +97,8 @@ def test_a_view_has_a_card_with_importances():
     assert largest in text
     assert f"{shares[largest]:.3g}" in text
     assert "20 more" in text
-    product = EnsembleView.from_estimator(InfiniteEnsembleClassifier("laplacian").fit(X, y))
+    few = X.iloc[:, :4]
+    product = EnsembleView.from_estimator(InfiniteEnsembleClassifier("laplacian").fit(few, y))
     assert "to 10 rows" in product._repr_html_()
 
 

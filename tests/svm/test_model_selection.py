@@ -25,13 +25,14 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
 
 from kernsemble.datasets import make_threenorm
-from kernsemble.exceptions import RowsOnDemandWarning
+from kernsemble.exceptions import ArgumentError, RowsOnDemandWarning
 from kernsemble.kernels import Exponential, Gaussian, Laplacian, Perceptron, Stump
 from kernsemble.kernels.radial import Radial
 from kernsemble.solvers import folds, solve_dual
 from kernsemble.solvers.newton import Newton
 from kernsemble.solvers.smo import DualTuning
 from kernsemble.svm import (
+    InfiniteEnsembleClassifier,
     InfiniteEnsembleClassifierCV,
     InfiniteEnsembleRegressor,
     InfiniteEnsembleRegressorCV,
@@ -434,3 +435,18 @@ def test_groups_stay_together_in_the_folds_and_are_routed(family):
         pipeline = make_pipeline(StandardScaler(), clone(machine).set_fit_request(groups=True))
         pipeline.fit(X, y, groups=groups)
     assert_array_equal(pipeline[-1].out_of_fold_.rows, found.rows)
+
+
+@pytest.mark.parametrize(
+    ("machine", "message"),
+    [
+        (InfiniteEnsembleClassifierCV("autoo"), "kernel = 'autoo': did you mean 'auto'"),
+        (InfiniteEnsembleRegressorCV("forest"), "kernel = 'forest': use one of 'auto', 'category'"),
+        (InfiniteEnsembleClassifierCV(["auto", "stump"]), "use 'auto' alone, not in a list"),
+        (InfiniteEnsembleClassifier("auto"), "only classes ending in CV select a kernel"),
+    ],
+    ids=str,
+)
+def test_unknown_kernels_list_auto_where_it_is_one(machine, message):
+    with pytest.raises(ArgumentError, match=message):
+        machine.fit(X, y)

@@ -16,6 +16,7 @@ from kernsemble._progress import Task
 from kernsemble._typing import FloatArray, IntArray
 from kernsemble.exceptions import ArgumentError
 from kernsemble.kernels import Kernel, Mixed, Stump
+from kernsemble.kernels.registry import AUTO
 from kernsemble.preprocessing import ScalingKind
 from kernsemble.solvers.losses import LOSSES, default_loss
 from kernsemble.svm.backends import BACKENDS, cheapest_backend
@@ -62,6 +63,9 @@ class SelectsSettings(KernelMachine):
         for name in ("kernel", "scaling"):
             if len(as_list(getattr(self, name))) == 0:
                 raise ArgumentError(name, getattr(self, name), "use at least one")
+        names = [each.lower() for each in as_list(self.kernel) if isinstance(each, str)]
+        if AUTO in names and not self._is_automatic:
+            raise ArgumentError("kernel", self.kernel, "use 'auto' alone, not in a list")
 
     @property
     def _allows_missing(self) -> bool:
