@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from threadpoolctl import threadpool_info
 
 from kernsemble._jit import cache_folder
-from kernsemble._memory import physical_memory
+from kernsemble._memory import available_memory, physical_memory
 from kernsemble._threads import all_threads
 
 PACKAGES = (
@@ -82,4 +82,5 @@ def _resources() -> Iterator[tuple[str, str]]:
         name = " ".join(filter(None, (library["prefix"], library["version"])))
         yield f"threads of {name}", str(library["num_threads"])
     yield "memory", f"{physical_memory() / 2**30:.1f} GB"
+    yield "memory available", f"{available_memory() / 2**30:.1f} GB"
     yield "Numba cache folder", cache_folder() or "none"
