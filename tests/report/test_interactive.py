@@ -379,12 +379,29 @@ def test_the_reader_picks_a_row_and_changes_its_values(browser, folder, name, wi
     row[feature] = float(high + 1.0)
     check_what_if(page, name, row)
     if name == "mixed":
+        check_skewed_slider(page, tool, row)
         check_categories_and_missing_values(page, tool, row)
     tool.get_by_role("button", name="Reset").click()
     check_what_if(page, name, scored.iloc[[sampled[17]["number"] - 1]])
     assert page.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 0
     assert messages == []
     page.context.close()
+
+
+def check_skewed_slider(page, tool, row):
+    line = tool.locator('[data-column="gain"]')
+    slider, field = line.locator("input[type=range]"), line.locator("input[type=number]")
+    gains = report("mixed")[2]["gain"]
+    slider.focus()
+    shown = []
+    for key in ("Home", "End", "PageDown"):
+        page.keyboard.press(key)
+        shown.append(float(field.input_value()))
+        row["gain"] = shown[-1]
+        check_what_if(page, "mixed", row)
+    assert shown[:2] == [0.0, gains.max()]
+    assert gains[gains > 0.0].min() < shown[2] < 0.7 * gains.max()  # nine in ten are zero
+    assert slider.get_attribute("aria-valuetext") is not None
 
 
 def check_categories_and_missing_values(page, tool, row):

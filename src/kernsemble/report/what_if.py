@@ -18,11 +18,13 @@ from kernsemble.inspection.class_machines import ClassModel, by_class
 from kernsemble.inspection.fitted_models import as_fitted_model, column_categories
 from kernsemble.report.data_summary import category_name
 from kernsemble.report.machine_summary import target_text
+from kernsemble.report.readable_axis import readable_axis
 from kernsemble.report.row_samples import RowSample, rows_at
 
 MAX_ROWS = 200  # maximum number of sampled rows
 MAX_INPUTS = 30  # maximum number of columns that the reader can change
 MAX_NUMBERS = 30_000  # maximum number of knots, values and heights in the page
+N_STOPS = 50  # number of values along a logarithmic slider
 MAX_MACHINES = 66  # maximum number of machines: pairs of twelve classes
 
 
@@ -30,11 +32,14 @@ class Input(TypedDict):
     """The input of a column.
 
     Range and quartiles of numbers, and whether they are whole and can be missing; names of
-    categories, of which a missing one is one.
+    categories, of which a missing one is one. The slider of a skewed column has `values` at
+    `positions`, and is linear between them; that of others is linear.
     """
 
     names: list[str]
     quantiles: list[float]
+    values: list[float]
+    positions: list[float]
     is_whole: bool
     can_be_missing: bool
 
@@ -189,20 +194,39 @@ def _input(machines: _Machines, column: int, rows: FloatArray) -> Input:
     known = machines.known[column]
     if known is not None:
         names = [category_name(known, code) for code in range(len(known))]
-        return {"names": names, "quantiles": [], "is_whole": False, "can_be_missing": False}
+        return {
+            "names": names,
+            "quantiles": [],
+            "values": [],
+            "positions": [],
+            "is_whole": False,
+            "can_be_missing": False,
+        }
     background = machines.views[0].background
     assert background is not None
-    values = background[:, column]
-    present = values[~np.isnan(values)]
+    entries = background[:, column]
+    present = entries[~np.isnan(entries)]
     supports = all(each["missing"] is not None for each in machines.functions(column))
-    occurs = len(present) < len(values) or bool(np.isnan(rows[:, column]).any())
+    occurs = len(present) < len(entries) or bool(np.isnan(rows[:, column]).any())
     quantiles = np.quantile(present, [0.0, 0.25, 0.5, 0.75, 1.0]) if len(present) else np.zeros(5)
+    values, positions = _slider(present)
     return {
         "names": [],
         "quantiles": quantiles.tolist(),
+        "values": values,
+        "positions": positions,
         "is_whole": bool((present == np.round(present)).all()),
         "can_be_missing": supports and occurs,
     }
+
+
+def _slider(present: FloatArray) -> tuple[list[float], list[float]]:
+    """Return values at positions of the slider of a skewed column, else nothing."""
+    axis = readable_axis(present)
+    if axis.kind == "log":
+        values = np.geomspace(present.min(), present.max(), N_STOPS)
+        return values.tolist(), np.linspace(0.0, 1.0, N_STOPS).tolist()
+    return axis.values, axis.positions
 
 
 def _outputs(model: Any) -> list[Output]:

@@ -244,6 +244,23 @@ const evaluate = (() => {
     update();
   }
 
+  function interpolated(x, from, to) {
+    const after = from.findIndex((each) => each >= x);
+    if (after <= 0) return after < 0 ? to.at(-1) : to[0];
+    const share = (x - from[after - 1]) / (from[after] - from[after - 1]);
+    return to[after - 1] + share * (to[after] - to[after - 1]);
+  }
+
+  // The positions of values on a slider, which are not linear for a skewed column.
+  function positionOn({ values, positions }) {
+    if (values.length === 0) return { isLinear: true, of: (x) => x, value: (x) => x };
+    return {
+      isLinear: false,
+      of: (value) => interpolated(value, values, positions),
+      value: (place) => interpolated(place, positions, values),
+    };
+  }
+
   function numberInput(d) {
     const { quantiles, is_whole: isWhole, can_be_missing: canBeMissing } = inputs[d];
     const { name, is_date: isDate } = model.columns[d];
@@ -251,10 +268,11 @@ const evaluate = (() => {
     const unit = isDate ? DAY : 1;
     const text = isDate ? (days) => new Date(days * DAY).toISOString().slice(0, 10) : shown;
     const rounded = isDate ? (x) => Math.round(x * 1440) / 1440 : (x) => Number(x.toPrecision(6));
+    const position = positionOn(inputs[d]);
     const ticks = made("datalist", { id: `what-if-ticks-${d}` },
-      ...quantiles.map((value) => made("option", { value })));
-    const slider = made("input", { type: "range", min: low, max: high,
-      step: isWhole ? 1 : "any" });
+      ...quantiles.map((value) => made("option", { value: position.of(value) })));
+    const slider = made("input", { type: "range", min: position.of(low), max: position.of(high),
+      step: isWhole && position.isLinear ? 1 : "any" });
     slider.setAttribute("list", ticks.id);
     slider.setAttribute("aria-label", `${name}, slider`);
     const type = isDate ? (isWhole ? "date" : "datetime-local") : "number";
@@ -264,8 +282,10 @@ const evaluate = (() => {
       `${text(low)} to ${text(high)}, median ${text(median)}` });
     const controls = made("div", { className: "values" }, slider, field, ticks, range);
     if (canBeMissing) controls.append(made("label", {}, box, " missing"));
-    slider.addEventListener("input", () =>
-      change(d, isWhole ? slider.valueAsNumber : rounded(slider.valueAsNumber)));
+    slider.addEventListener("input", () => {
+      const value = position.value(slider.valueAsNumber);
+      change(d, isWhole ? Math.round(value) : rounded(value));
+    });
     field.addEventListener("input", () => {
       if (!Number.isNaN(field.valueAsNumber)) change(d, field.valueAsNumber / unit);
     });
@@ -278,7 +298,8 @@ const evaluate = (() => {
         field.value = "";
         return;
       }
-      slider.value = value;
+      slider.value = position.of(value);
+      slider.setAttribute("aria-valuetext", text(value));
       if (field.valueAsNumber / unit !== value)
         field.valueAsNumber = isDate ? Math.round(value * DAY) : value;
     };
