@@ -173,6 +173,9 @@ def test_rare_rows_are_found_and_ranked(run, tmp_path):
     scores = run("predict", out, table, "-o", "-")
     assert scores.exit_code == 0, scores.output
     assert len(scores.stdout.splitlines()) == 1 + len(rows)
+    gaps = pl.read_csv(table).with_columns(pl.lit(None, dtype=pl.Float64).alias("x0"))
+    gaps.write_csv(tmp_path / "gaps.csv")
+    assert run("predict", out, tmp_path / "gaps.csv", "-o", "-").exit_code == 0
 
 
 def test_the_rare_class_must_be_a_class(refused, folder):

@@ -106,15 +106,12 @@ def rare(  # noqa: PLR0913, PLR0917 (options, given by name)
         n_jobs=jobs,
         random_state=seed,
     )
-    is_plain = set(data.kinds.values()) == {"number"} and not data.has_missing
-    encoder = None if is_plain else TableEncoder()
-    rows = data.X if encoder is None else encoder.fit_transform(data.X)
+    encoder = TableEncoder()
+    rows = encoder.fit_transform(data.X)
     with follow(detector, progress):
         detector.fit(rows, data.y)
     if out is not None:
-        model = detector
-        if encoder is not None:
-            model = Pipeline([("table", encoder), ("lago", detector)])
+        model = Pipeline([("table", encoder), ("lago", detector)])
         TableSchema.from_data(data, file.reading.missing).attach_to(model)
         with atomic_write(out) as place:
             save(model, place)
