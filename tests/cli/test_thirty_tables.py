@@ -346,6 +346,12 @@ TABLES = [
         ),
         ("t.csv: 40 rows, 2 numeric and 1 categorical columns",),
     ),
+    Twin(
+        "inches",
+        text(plain(pipe=['5" long', "short"] * 20)),
+        ("t.csv: line 2 has an odd number of quotation marks",),
+        code=1,
+    ),
     Twin("separator at line ends", BASE.replace(b"\n", b",\n"), (FITTED,)),
     Twin(
         "separator at the end of rows", BASE.replace(b"\n", b",\n").replace(b"y,", b"y"), (FITTED,)

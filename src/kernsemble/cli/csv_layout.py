@@ -3,6 +3,7 @@
 import csv
 import io
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -39,14 +40,19 @@ class CsvLayout:
 
     def ragged_line(self, content: FileContent) -> RaggedLine | None:
         """Return the first line of a file with another number of fields than the header."""
-        with content.open_text() as file:
+        with content.open_text() as file, suppress(csv.Error):
             before = sum(1 for _ in islice(file, self.n_lines_before))
-            lines = (line for line in file)
-            for place, record in _records(lines, self.separator):
+            for place, record in _records(file, self.separator):
                 is_comment = self.has_comments and record[:1] and record[0].startswith(COMMENT)
                 if record and not is_comment and len(record) != len(self.names):
                     return RaggedLine(before + place, len(record))
         return None
+
+    def line_with_open_quote(self, content: FileContent) -> int | None:
+        """Return the first line with an odd number of quotation marks, counted from 1."""
+        with content.open_text() as file:
+            odd = (place for place, line in enumerate(file, start=1) if line.count('"') % 2)
+            return next(odd, None)
 
 
 def find_layout(content: FileContent, path: Path, header: bool | None) -> CsvLayout:

@@ -184,6 +184,15 @@ class TableFile:
             f"{self._layout.separator!r} needs quotes"
         )
 
+    def _check_quotes(self) -> None:
+        """Raise an error that names the first line with an odd number of quotation marks."""
+        line = self._layout.line_with_open_quote(self._content)
+        if line is not None:
+            raise CommandError(
+                f"{self.path}: line {line:,} has an odd number of quotation marks: remove or close "
+                'one, or write it twice ("") within quotes'
+            )
+
     def _errors(self) -> "_polars_errors":
         return _polars_errors(self)
 
@@ -205,6 +214,7 @@ class _polars_errors:  # noqa: N801 (used as a context manager)
             return
         if form == "text":
             self.file._check_lengths()
+            self.file._check_quotes()
         first = str(error).strip().splitlines()[0] if str(error).strip() else "unreadable"
         raise CommandError(
             f"{path} cannot be read as {FORMS[form]} ({one_line(first)}): correct it, or export "
