@@ -3,8 +3,8 @@ r"""Additive models as plain data, which a program in any language can evaluate.
 .. math:: f_k(x) = b_k + \sum_d g_{kd}(x_d)
 
 for each machine k of a model whose machines are sums over columns. `AdditiveModel` is the
-structure, made of JSON types only and without rounding; `templates/what_if.js` of reports evaluates
-it. A number x of a column adds
+structure, made of JSON types only and without rounding; `templates/additive_model.js` of reports
+evaluates it. A number x of a column adds
 
 - the piecewise linear function through `knots` and `values`: it is continuous from the left and
   jumps to `above` just beyond a knot, if that is given; beyond the first and the last knot it goes

@@ -24,7 +24,7 @@ MAX_COLUMNS = 200  # maximum number of rows of the table of columns
 MAX_CLASSES = 20  # maximum number of classes of the confusion matrix
 STYLES = ("page.css", "interactive.css")
 # A part pushes its start function to window.reportParts; page.js is last.
-SCRIPTS = ("threshold.js", "what_if.js", "page.js")
+SCRIPTS = ("threshold.js", "additive_model.js", "what_if.js", "page.js")
 
 
 def page(summary: Summary, charts: dict[str, Chart], title: str) -> str:

@@ -136,10 +136,11 @@ def what_if(
         return WhatIf(None, f"The model has {len(labels):,} machines, too many for a page.")
     first = EnsembleView.from_estimator(model, background.X, 0)
     if not first.is_additive:
+        terms = ", ".join(first.interactions).replace(".bind(X)", "")
         return WhatIf(
             None,
-            f"The model has interactions ({', '.join(first.interactions)}): its prediction is not "
-            "a sum over columns. Models of stumps and categories are.",
+            f"The model has interactions ({terms}): its prediction is not a sum over columns. "
+            "Models of stumps and categories are.",
         )
     rest = [EnsembleView.from_estimator(model, background.X, k) for k in range(1, len(labels))]
     machines = _Machines([first, *rest], column_categories(model))
