@@ -5,12 +5,14 @@ column. Their knots are the support vectors and the bends of the scaling, in the
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from kernsemble._typing import FloatArray, IntArray
+from kernsemble.hypotheses import StumpSet
 from kernsemble.inspection.decomposition import (
     AdditiveTerm,
     Decomposition,
@@ -26,8 +28,10 @@ from kernsemble.kernels import (
     Laplacian,
     Linear,
     MiddleStump,
+    Mixed,
+    Stump,
 )
-from kernsemble.kernels.algebra import terms
+from kernsemble.kernels.algebra import OnColumns, terms
 from kernsemble.kernels.columns import leaves, unwrapped
 from kernsemble.kernels.slice_parts import Categories, Coordinates
 from kernsemble.kernels.slices import NoSlicesError, Slices, slices_of
@@ -104,6 +108,8 @@ def decompose_expansion(kernel: Kernel, intercept: float, support: SupportVector
             additive += found
         elif isinstance(term.simple, Linear):
             additive += _linear_terms(term, support)
+        elif _is_mixed_sum(term):
+            additive += _mixed_terms(term, support)
         else:
             interactions.append(_interaction(term, support))
     return Decomposition(intercept, additive, interactions, constant_norm)
@@ -242,6 +248,80 @@ def _linear_terms(term: KernelTerm, support: SupportVectors) -> Iterator[Additiv
         slope = 0.0 if len(bends) > 0 else float(values[1] - values[0])
         shape = Shape(knots, values, values, slopes=(slope, slope))
         yield AdditiveTerm(column, shape, None, w * w / term.factor)
+
+
+def _is_mixed_sum(term: KernelTerm) -> bool:
+    """Return whether a term is the kernel of stumps on all columns of a mixed table."""
+    simple = term.simple
+    is_whole = len(term.columns) == simple.n_features and (np.diff(term.columns) == 1).all()
+    return isinstance(simple, Mixed) and isinstance(simple.kernel, Stump) and bool(is_whole)
+
+
+def _mixed_terms(term: KernelTerm, support: SupportVectors) -> Iterator[AdditiveTerm]:
+    r"""Yield the functions of stumps on numbers and on indicators.
+
+    With the sums :math:`S_j` of the coefficients of rows that have indicator j, and the measure
+    :math:`w_j` of its thresholds, :math:`-\sum_j w_j S_j` is that of rows without indicators, and
+    indicator j adds :math:`w_j (2 S_j - \sum_i \beta_i)`.
+    """
+    kernel, rows = term.simple, support.rows
+    assert isinstance(kernel, Mixed)
+    assert isinstance(kernel.kernel, Stump)
+    assert kernel.bound is not None
+    bound, stumps = kernel.bound, kernel.kernel.hypotheses
+    numbers = np.flatnonzero(bound.is_number)
+    expanded = kernel.expanded(support.scaling.transform(rows))
+    sums, offset = support.beta @ (expanded > 0.0), len(numbers)
+    ends = np.array([0.0, bound.height])
+    measures = [np.diff(stumps._measure_below(j, ends))[0] for j in range(expanded.shape[1])]
+    w, total = term.factor * np.array(measures), support.total
+    absent = 0.0 - w * sums  # without the indicator
+    gain = w * (2.0 * sums - total)
+    sizes = 0.5 * w * (2.0 * sums - total) ** 2
+    medians = {d: support.scaling.restored(d, bound.medians[[d]])[0] for d in numbers.tolist()}
+    filled = rows.copy()
+    for d, median in medians.items():
+        filled[np.isnan(rows[:, d]), d] = median
+    gaps = np.flatnonzero(bound.is_gap).tolist()
+    for found in _number_terms(kernel.kernel, numbers, term.factor, filled, support):
+        d, shape, size = found.column, found.shape, found.size
+        shift, jump = 0.0, 0.0
+        if d in gaps:
+            j = offset + gaps.index(d)
+            shift, jump, size = float(absent[j]), float(gain[j]), size + float(sizes[j])
+        shape = shape.shifted(shift)
+        missing = float(shape(np.array([medians[d]]))[0]) + jump
+        yield found._replace(shape=replace(shape, missing=missing), size=size)
+    first = offset + len(gaps)
+    for d, places in zip(np.flatnonzero(~bound.is_number).tolist(), bound.places, strict=True):
+        block = slice(first, first + int(places.max(initial=-1)) + 1)
+        first, other = block.stop, float(absent[block].sum())
+        heights = other + np.where(places >= 0, np.append(gain[block], 0.0)[places], 0.0)
+        labels = support.categories[d]
+        shape = Shape(
+            atoms=np.arange(float(len(places))),
+            heights=heights,
+            other=other,
+            missing=other,
+            labels=None if labels is None else labels[: len(places)],
+        )
+        yield AdditiveTerm(d, shape, None, float(sizes[block].sum()))
+
+
+def _number_terms(
+    stump: Stump, numbers: IntArray, factor: float, filled: FloatArray, support: SupportVectors
+) -> Iterator[AdditiveTerm]:
+    """Yield the functions of the columns of numbers, with medians in place of missing values."""
+    if not len(numbers):
+        return
+    knots, measures = (
+        each[: len(numbers)] for each in (stump.hypotheses.knots, stump.hypotheses.measures)
+    )
+    alone = replace(stump, embodied=StumpSet(knots, measures), n_features=len(numbers))
+    columns = tuple(numbers.tolist())
+    slices = _column_slices(factor * OnColumns(alone, columns, numbers, filled.shape[1]))
+    assert slices is not None
+    yield from _slice_terms(slices, support._replace(rows=filled))
 
 
 def _interaction(term: KernelTerm, support: SupportVectors) -> Interaction:
