@@ -57,10 +57,14 @@ def test_importances_do_not_depend_on_the_rows_at_hand():
 def test_the_standard_error_is_that_of_a_ratio_of_means():
     rng = np.random.default_rng(0)
     everything = rng.gamma(2.0, size=(4000, 3)) * [3.0, 2.0, 1.0]
-    none = np.zeros((50, 3))
     drawn = [
         Importances.from_contributions(
-            ["a", "b", "c"], everything[rng.choice(4000, 50, replace=False)], none, 4000, "sampled"
+            list("abc"),
+            everything[np.newaxis, rng.choice(4000, 50, replace=False)],
+            [9],
+            0.99,
+            0,
+            "",
         )
         for _ in range(300)
     ]
@@ -71,12 +75,26 @@ def test_the_standard_error_is_that_of_a_ratio_of_means():
         assert errors.mean() == pytest.approx(shares.std(), rel=0.15)
 
 
+@pytest.mark.large
+def test_the_standard_error_covers_the_choice_of_background_rows():
+    """Over random samples the importances spread as much as their standard errors say."""
+    rng = np.random.default_rng(0)
+    rows = np.exp(rng.normal(size=(1000, 3)))
+    model = InfiniteEnsembleRegressor("laplacian", scaling=None).fit(rows[:60], rows[:60, 0])
+    found = []
+    for _ in range(30):
+        some = rows[rng.choice(1000, 500, replace=False)]
+        view = EnsembleView.from_estimator(model, some)
+        found.append(view.importances(20, n_rows=20))
+    spread = np.array([list(each.shares.values()) for each in found]).std(axis=0)
+    errors = np.array([list(each.standard_errors.values()) for each in found]).mean(axis=0)
+    assert np.all((errors / spread > 0.6) & (errors / spread < 1.7))
+
+
 def test_all_rows_and_exact_contributions_have_no_error():
-    contributions = np.random.default_rng(0).normal(size=(20, 2))
-    found = Importances.from_contributions(["a", "b"], contributions, 0 * contributions, 20, "")
+    contributions = np.random.default_rng(0).normal(size=(3, 20, 2))
+    found = Importances.from_contributions(["a", "b"], contributions, [2, 2, 1], 0.0, 0.0, "")
     assert found.is_exact
     assert list(found.to_frame().columns) == ["share"]
-    noisy = Importances.from_contributions(
-        ["a", "b"], contributions, 0.1 + 0 * contributions, 20, ""
-    )
+    noisy = Importances.from_contributions(["a", "b"], contributions, [2, 2, 1], 0.0, 1.0, "")
     assert list(noisy.to_frame().columns) == ["share", "standard_error"]

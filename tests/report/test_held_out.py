@@ -53,6 +53,7 @@ def test_training_scores_are_a_comparison_only():
     assert named(summary.training)["accuracy"] == stumps().score(X, y)
 
 
+@pytest.mark.large
 def test_scores_are_no_better_than_chance_on_noise():
     """A hard margin separates noise perfectly, and out-of-fold scores reveal it."""
     X, _ = make_threenorm(120, random_state=0)

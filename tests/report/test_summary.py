@@ -233,7 +233,7 @@ def test_drawn_rows_keep_their_targets():
 
 
 def test_interactions_of_many_columns_use_fewer_background_rows():
-    assert n_background(3, 1) == 50
+    assert n_background(3, 1) == 40
     assert n_background(10_000, 12) == 4
 
 

@@ -31,8 +31,8 @@ from kernsemble.svm.backends.tables.cells import CellTables
 from kernsemble.svm.backends.tables.slices import ShapeTables
 from kernsemble.svm.multiclass import OneVersusOne
 
-EVALUATIONS = 400_000  # approximate number of evaluations to compute importances
-MAX_BACKGROUND = 50  # maximum number of background rows, and of rows averaged over
+EVALUATIONS = 300_000  # approximate number of evaluations to compute importances
+MAX_BACKGROUND = 40  # maximum number of background rows, and of rows averaged over
 
 
 class ClassModel(SupportVectorModel):

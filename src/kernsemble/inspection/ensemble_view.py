@@ -20,7 +20,7 @@ from kernsemble.inspection.explanation import (
     interaction_contributions,
     joined,
 )
-from kernsemble.inspection.feature_importance import Importances
+from kernsemble.inspection.feature_importance import N_GROUPS, Importances
 from kernsemble.inspection.fitted_models import (
     FittedModel,
     SupportVectorModel,
@@ -316,12 +316,21 @@ class EnsembleView:
         if self.is_additive:
             sizes = self.decomposition.sizes(len(self.feature_names))
             return Importances.from_sizes(self.feature_names, sizes, self.model.importance_method)
+        check_count("n_background", n_background)
         known = self._known_background()
-        rows = _random_rows(known, n_rows, 0)
-        found = self._explained(rows, np.zeros(len(rows)), n_background, **settings)
-        method = f"share of the mean absolute contributions to {len(rows)} rows ({found.method})"
+        rows, background = _random_rows(known, n_rows, 1), _random_rows(known, n_background, 0)
+        groups = np.array_split(background, min(N_GROUPS, len(background)))
+        parts = [self._explained(rows, np.zeros(len(rows)), each, **settings) for each in groups]
+        how = parts[0].method.replace(
+            f"{len(groups[0])} background", f"{len(background)} background"
+        )
         return Importances.from_contributions(
-            self.feature_names, found.contributions, found.standard_error, len(known), method
+            self.feature_names,
+            np.array([each.contributions for each in parts]),
+            [len(each) for each in groups],
+            1.0 - len(rows) / len(known),
+            1.0 - len(background) / len(known) if parts[0].is_exact else 1.0,
+            f"share of the mean absolute contributions to {len(rows)} rows ({how})",
         )
 
     def explain(
@@ -356,14 +365,17 @@ class EnsembleView:
             Contributions, and the method used.
         """
         values = self.model.values(X)[:, self.machine]
-        rows = self.model.encode(X)
-        return self._explained(rows, values, n_background, method, n_permutations, random_state)
+        rows, background = self.model.encode(X), np.empty((0, 0))
+        if self.decomposition.interactions:
+            check_count("n_background", n_background)
+            background = _random_rows(self._known_background(), n_background, random_state)
+        return self._explained(rows, values, background, method, n_permutations, random_state)
 
     def _explained(
         self,
         rows: FloatArray,
         values: FloatArray,
-        n_background: int,
+        background: FloatArray,
         method: Method = "auto",
         n_permutations: int = 200,
         random_state: int | None = 0,
@@ -373,18 +385,15 @@ class EnsembleView:
         )
         intercept, squares = self.intercept, np.zeros_like(contributions)
         methods = ["exact, additive"] if self.decomposition.additive or self.is_additive else []
-        if self.decomposition.interactions:
-            check_count("n_background", n_background)
-            background = _random_rows(self._known_background(), n_background, random_state)
-            rng = np.random.default_rng(random_state)
-            for each in self.decomposition.interactions:
-                found, how = interaction_contributions(
-                    each, rows, background, method, n_permutations, rng
-                )
-                contributions[:, each.columns] += found.values
-                squares[:, each.columns] += found.standard_error**2
-                intercept += found.base
-                methods.append(how)
+        rng = np.random.default_rng(random_state)
+        for each in self.decomposition.interactions:
+            found, how = interaction_contributions(
+                each, rows, background, method, n_permutations, rng
+            )
+            contributions[:, each.columns] += found.values
+            squares[:, each.columns] += found.standard_error**2
+            intercept += found.base
+            methods.append(how)
         return Explanation(
             intercept,
             contributions,

@@ -8,6 +8,8 @@ from kernsemble._typing import FloatArray
 from kernsemble._value_object import short_repr
 from kernsemble.inspection.dataframes import as_frame
 
+N_GROUPS = 5  # number of groups of background rows
+
 
 class Importances(NamedTuple):
     """Feature importances.
@@ -43,30 +45,53 @@ class Importances(NamedTuple):
         cls,
         names: list[str],
         contributions: FloatArray,
-        standard_error: FloatArray,
-        n_available: int,
+        group_sizes: list[int],
+        unused_rows: float,
+        unused_background: float,
         method: str,
     ) -> Self:
-        r"""Return the shares :math:`s_d` of the mean absolute contributions to n of N rows.
+        r"""Return the shares :math:`s_d` of the mean absolute contributions to n rows.
 
         With :math:`T_i = \sum_d |\phi_{id}|` and :math:`r_{id} = |\phi_{id}| - s_d T_i`, the
-        standard error of the ratio of two means is
+        squared standard error of the ratio of two means is
 
-        .. math:: \frac{1}{\bar T} \sqrt{\Bigl(1 - \frac nN\Bigr) \frac{\sum_i r_{id}^2}{n(n-1)}
-                  + \frac{\sum_i \sigma_{id}^2}{n^2}} ,
+        .. math:: u\, \frac{\sum_i r_{id}^2}{n(n-1)\, \bar T^2}
+                  + u'\, \frac{G-1}{G} \sum_g (s_d^{(g)} - \bar s_d)^2 ,
 
-        where :math:`\sigma_{id}` is the standard error of the contribution itself.
+        where the second term is a jackknife over G groups of background rows: :math:`s^{(g)}` are
+        the shares without group g.
+
+        Parameters
+        ----------
+        names : list of str
+            Names of the features.
+        contributions : array of shape (G, n, n_features)
+            Contributions with respect to each group of background rows.
+        group_sizes : list of int
+            Number of background rows in each group.
+        unused_rows, unused_background : float
+            Shares u and u' of the rows, and of the background rows, that are not in the sample.
+        method : str
+            Description of the quantity.
         """
-        sizes, n = np.abs(contributions), len(contributions)
+        n_groups, n, _ = contributions.shape
+        weight = np.array(group_sizes)[:, np.newaxis, np.newaxis] / sum(group_sizes)
+        together = (weight * contributions).sum(axis=0)
+        sizes = np.abs(together)
         total = sizes.sum(axis=1, keepdims=True)
-        shares = sizes.mean(axis=0) / (float(total.mean()) or 1.0)
-        squares = ((sizes - shares * total) ** 2).sum(axis=0) / (n * max(n - 1, 1))
-        squares = (1.0 - n / n_available) * squares + (standard_error**2).sum(axis=0) / n**2
-        errors = np.sqrt(squares) / (float(total.mean()) or 1.0)
+        mean_total = float(total.mean()) or 1.0
+        shares = sizes.mean(axis=0) / mean_total
+        squares = ((sizes - shares * total) ** 2).sum(axis=0) / (n * max(n - 1, 1) * mean_total**2)
+        squares *= unused_rows
+        if n_groups > 1:
+            without = (together - weight * contributions) / (1.0 - weight)
+            means = np.abs(without).mean(axis=1)
+            others = means / np.maximum(means.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+            squares += unused_background * (n_groups - 1) * others.var(axis=0)
         return cls(
             dict(zip(names, shares.tolist(), strict=True)),
             method,
-            dict(zip(names, errors.tolist(), strict=True)),
+            dict(zip(names, np.sqrt(squares).tolist(), strict=True)),
         )
 
     @property
