@@ -1,5 +1,7 @@
 """The command line: ``kernsemble`` or ``python -m kernsemble``."""
 
+import atexit
+import gc
 import signal
 import sys
 import time
@@ -13,6 +15,7 @@ def _terminate(number: int, _frame: object) -> None:
 
 def main() -> None:
     """Run the command line."""
+    atexit.register(gc.freeze)  # a last search for cycles would take most of a second
     try:
         signal.signal(signal.SIGTERM, _terminate)
         from kernsemble.cli.app import app

@@ -115,6 +115,14 @@ def test_the_console_script(typed, capsys, monkeypatch):
     assert typed() == 130
 
 
+def test_the_console_script_ends_without_a_search_for_cycles(typed, monkeypatch):
+    """The time after the last line of output is not part of the time that commands print."""
+    registered = []
+    monkeypatch.setattr(script.atexit, "register", registered.append)
+    assert typed("--version") == 0
+    assert registered == [script.gc.freeze]
+
+
 def test_the_console_script_without_its_extra(typed, monkeypatch):
     monkeypatch.delitem(sys.modules, "kernsemble.cli.app")
     monkeypatch.setitem(sys.modules, "typer", None)
