@@ -250,7 +250,7 @@ def test_every_width_has_grids_of_its_own():
     chosen = machine.best_params_["kernel"]
     (grids,) = grids_of(machine)
     assert grids.embedding.rate == chosen.gamma
-    alone = on_cells(chosen, C=machine.C_).fit(X, y)
+    alone = on_cells(chosen, C=machine.C_, loss=machine.loss_).fit(X, y)
     assert_allclose(alone.decision_function(OTHERS), machine.decision_function(OTHERS), atol=1e-3)
 
 
