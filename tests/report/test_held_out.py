@@ -13,6 +13,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from kernsemble.datasets import make_threenorm
+from kernsemble.inspection.predictions import Predictions
+from kernsemble.inspection.scores import scores
 from kernsemble.report import Summary
 from kernsemble.report.held_out import held_out_predictions
 from kernsemble.report.rivals import compare_with_rivals
@@ -23,8 +25,8 @@ from kernsemble.svm import (
 )
 
 
-def named(scores):
-    return {score.name: score.value for score in scores}
+def named(found):
+    return {score.name: score.value for score in found}
 
 
 def test_scores_of_a_cross_validated_model_are_out_of_fold():
@@ -42,9 +44,11 @@ def test_scores_of_a_cross_validated_model_are_out_of_fold():
     found = named(summary.scores)
     assert summary.predictions.where == "out-of-fold rows"
     assert found["accuracy"] == pytest.approx(model.best_score_)
-    assert_allclose(summary.predictions.values[:, 1], values, atol=0.02)
-    assert_array_equal(summary.held_out.indices, np.arange(len(y)))
-    assert_array_equal(summary.predictions.y, y)
+    indices = summary.held_out.indices
+    assert_allclose(summary.predictions.values[:, 1], values[indices], atol=0.02)
+    assert_array_equal(np.sort(indices), np.arange(len(y)))
+    assert_array_equal(summary.predictions.y, y[indices])
+    assert summary.scores == scores(Predictions.from_out_of_fold(model, y))  # as after a fit
 
 
 def test_training_scores_are_a_comparison_only():

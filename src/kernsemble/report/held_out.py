@@ -92,7 +92,7 @@ def _of_sample(model: Any, sample: RowSample, where: Where, method: str) -> Held
 def _out_of_fold(model: Any, y: Array) -> HeldOut:
     found = model.out_of_fold_
     n_folds = len(np.unique(found.folds))
-    everything = HeldOut(
+    return HeldOut(
         Predictions.from_out_of_fold(model, y),
         found.rows,
         len(found.rows),
@@ -100,7 +100,6 @@ def _out_of_fold(model: Any, y: Array) -> HeldOut:
         f"Each row is predicted by a machine that was fitted without it, in {n_folds} folds. The "
         "settings were selected on the same folds, so the scores are slightly optimistic.",
     )
-    return everything.at(np.argsort(found.rows, kind="stable"))
 
 
 def _refitted(model: Any, X: Any, y: Array, max_rows: int) -> HeldOut:
