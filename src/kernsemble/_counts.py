@@ -1,6 +1,6 @@
-"""Counts and times in sentences: "1 cell is", "2 cells are", "3 min"."""
+"""Counts, numbers and times in sentences: "1 cell is", "2 cells are", "195,900", "3 min"."""
 
-__all__ = ["counted", "duration", "is_or_are"]
+__all__ = ["counted", "duration", "is_or_are", "readable"]
 
 
 def counted(n: int, noun: str) -> str:
@@ -18,6 +18,29 @@ def counted(n: int, noun: str) -> str:
 def is_or_are(n: int) -> str:
     """Return the verb of a count."""
     return "is" if n == 1 else "are"
+
+
+def readable(number: float, digits: int = 4, sign: str = "") -> str:
+    """Return a number with some significant digits; large ones have all digits before the point.
+
+    Parameters
+    ----------
+    number : float
+        Number.
+    digits : int
+        Number of significant digits.
+    sign : {"", "+"}
+        "+" to show the sign of positive numbers.
+
+    Examples
+    --------
+    >>> from kernsemble._counts import readable
+    >>> readable(195_912.3), readable(-49_310.0, sign="+"), readable(2005.0), readable(0.123456)
+    ('195,912', '-49,310', '2005', '0.1235')
+    """
+    if 10.0**digits - 0.5 <= abs(number) < 1e15:
+        return f"{number:{sign},.0f}"
+    return f"{number:{sign}.{digits}g}"
 
 
 def duration(seconds: float) -> str:

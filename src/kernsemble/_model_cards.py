@@ -41,7 +41,7 @@ def model_card(model: Any) -> str:
 def facts(model: Any) -> Iterator[tuple[str, str]]:
     """Yield the names and values of learned settings."""
     if hasattr(model, "kernel_"):
-        yield "kernel", _rounded(str(model.kernel_).removesuffix(".bind(X)"))
+        yield "kernel", kernel_text(model.kernel_)
     for name in PARAMETERS:
         value = np.ravel(getattr(model, name, ()))
         if len(value) and isinstance(value[0], Real):
@@ -79,7 +79,7 @@ def picture(model: Any) -> str:
     parameter = numeric[-1] if numeric else None
     groups: dict[str, list[int]] = {}
     for index, each in enumerate(params):
-        others = [_rounded(str(value)) for name, value in each.items() if name != parameter]
+        others = [rounded(str(value)) for name, value in each.items() if name != parameter]
         groups.setdefault(", ".join(others), []).append(index)
     if len(groups) > 1:
         return _best_of_groups(fold_scores(results), groups, f"{caption} ± standard error")
@@ -123,7 +123,20 @@ def measure_of(model: Any) -> str:
     return asked.replace("_", " ") if isinstance(asked, str) else "score"
 
 
-def _rounded(text: str, longest: int = 80) -> str:
+def kernel_text(kernel: Any) -> str:
+    """Return a kernel as short text, without the rows it is bound to.
+
+    Examples
+    --------
+    >>> from kernsemble._model_cards import kernel_text
+    >>> from kernsemble.kernels import Laplacian
+    >>> kernel_text(Laplacian(gamma=1 / 3).bind([[0.0], [1.0]]))
+    'Laplacian(gamma=0.3333)'
+    """
+    return rounded(str(kernel).replace(".bind(X)", ""))
+
+
+def rounded(text: str, longest: int = 80) -> str:
     """Return a text with four digits of each number, cut if it is long."""
     text = re.sub(r"\d+\.\d{4,}(e[+-]\d+)?", lambda found: f"{float(found[0]):.4g}", text)
     return text if len(text) <= longest else f"{text[: longest - 1]}…"

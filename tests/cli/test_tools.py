@@ -213,3 +213,21 @@ def test_a_report_without_its_extra_is_an_error_before_the_fit(
     monkeypatch.setitem(sys.modules, "kernsemble.report", None)
     words = "fit", folder / "train_numbers.csv", "-t", "label", "-o", tmp_path / "m.skops"
     assert "pip install 'kernsemble[report]'" in refused(*words, "--report", tmp_path / "r.html")
+
+
+def test_explained_rows_show_dates_and_large_numbers_readably(run, tmp_path):
+    path, days = tmp_path / "homes.csv", np.datetime64("2020-01-01") + np.arange(0, 400, 10)
+    prices = 2e5 + 1e3 * np.arange(40)
+    lines = [f"{day},{price}" for day, price in zip(days, prices, strict=True)]
+    path.write_text("\n".join(["sold,price", *lines]), encoding="utf-8")
+    model = tmp_path / "m.skops"
+    fitted = run(
+        "fit", path, "--target", "price", "--out", model, "--kernel", "stump", "--folds", 2
+    )
+    assert "0 numeric, 0 categorical and 1 date column\n" in fitted.stdout
+    assert "from 200,000 to 239,000" in fitted.stdout
+    assert "always guessing the mean (219,500)" in fitted.stdout
+    shown = run("explain", model, "--data", path, "--row", 2).stdout
+    assert "2020-01-11 " in shown
+    assert "00:00" not in shown
+    assert "e+05" not in shown

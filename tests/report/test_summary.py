@@ -18,17 +18,19 @@ from sklearn.metrics import (
     roc_auc_score,
 )
 
-from kernsemble.datasets import make_mixed_table
+from kernsemble.datasets import make_mixed_table, make_threenorm
 from kernsemble.inspection import EnsembleView, Shape, StumpDensity, by_class
 from kernsemble.inspection.class_machines import n_background
 from kernsemble.inspection.predictions import Predictions
 from kernsemble.inspection.scores import scores
+from kernsemble.kernels import Laplacian
 from kernsemble.report import Summary
 from kernsemble.report.data_summary import column_summary
 from kernsemble.report.feature_plots import MAX_KNOTS, density_steps, histogram, shape_points
 from kernsemble.report.roc_and_calibration import calibration, roc
 from kernsemble.report.row_samples import RowSample
-from kernsemble.svm import InfiniteEnsembleClassifier
+from kernsemble.report.selection_curve import selection_curve
+from kernsemble.svm import InfiniteEnsembleClassifier, InfiniteEnsembleClassifierCV
 
 
 @pytest.fixture(scope="module")
@@ -81,13 +83,22 @@ def test_the_selection_curve_has_the_scores_of_the_folds(summary):
     (line,) = summary.selection.lines
     assert line.values == [each["C"] for each in results["params"]]
     assert_allclose(line.scores, 1.0 - results["mean_test_score"])
-    assert_allclose(line.standard_errors, folds.std(axis=1, ddof=1) / np.sqrt(3))
+    corrected = np.sqrt((1 / 3 + 1 / 2) * folds.var(axis=1, ddof=1))
+    assert_allclose(line.standard_errors, corrected)
     assert summary.selection.selected[0] == stumps().best_params_["C"]
     best = folds[stumps().best_index_]
     width = t.ppf(0.975, 2) * np.sqrt((1 / 3 + 1 / 2) * best.var(ddof=1))
     assert summary.cross_validated.value == pytest.approx(best.mean())
     assert summary.cross_validated.low == pytest.approx(best.mean() - width)
     assert summary.cross_validated.high == pytest.approx(min(best.mean() + width, 1.0))
+
+
+def test_lines_of_the_selection_curve_have_short_names():
+    X, y = make_threenorm(40, random_state=0)
+    kernels = [Laplacian(gamma=1 / 3), Laplacian(gamma=2 / 3)]
+    model = InfiniteEnsembleClassifierCV(kernels, Cs=[0.1, 1.0], scaling="range", cv=2).fit(X, y)
+    names = sorted(line.name for line in selection_curve(model).lines)
+    assert names == ["Laplacian(gamma=0.3333)", "Laplacian(gamma=0.6667)"]
 
 
 def test_curves_have_the_areas_of_scikit_learn(summary):

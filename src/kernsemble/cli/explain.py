@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from kernsemble._counts import readable
 from kernsemble.cli.console import (
     CommandError,
     import_optional,
@@ -171,17 +172,19 @@ def _show_row(views: dict[str, Any], fitted: Any, X: Any, row: int, json: bool) 
                 [
                     name,
                     _value_text(values[name]),
-                    f"{amount:+.4g}" + (f" ± {errors[name]:.2g}" if errors[name] else ""),
+                    readable(amount, sign="+") + (f" ± {errors[name]:.2g}" if errors[name] else ""),
                 ]
                 for name, amount in contributions[:MAX_SHOWN]
             ],
         )
         rest = sum(amount for _, amount in contributions[MAX_SHOWN:])
-        others = f" {rest:+.4g} (other columns)" if len(contributions) > MAX_SHOWN else ""
+        others = (
+            f" {readable(rest, sign='+')} (other columns)" if len(contributions) > MAX_SHOWN else ""
+        )
         shown = sum(amount for _, amount in contributions[:MAX_SHOWN])
         write_line(
-            f"{each.intercept:.4g} (intercept) {shown:+.4g} (columns above){others} "
-            f"= {float(each.values[0]):.4g}, {unit}"
+            f"{readable(each.intercept)} (intercept) {readable(shown, sign='+')} (columns above)"
+            f"{others} = {readable(float(each.values[0]))}, {unit}"
         )
     n_others = len(views) - len(labels)
     if n_others:
@@ -203,7 +206,9 @@ def _likely_labels(labels: list[str], model: Any, X: Any) -> list[str]:
 def _value_text(value: Any) -> str:
     if value is None:
         return "missing"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    if isinstance(value, float):
+        return readable(value, 6)
+    return str(value).removesuffix(" 00:00:00")  # of dates
 
 
 def _unit(model: Any, label: str) -> str:
@@ -227,7 +232,7 @@ def _prediction(model: Any, X: Any) -> dict[str, Any]:
 def _prediction_text(found: dict[str, Any], row: int) -> str:
     prediction, probabilities = found["prediction"], found["probabilities"]
     if isinstance(prediction, float):
-        return f"prediction for row {row}: {prediction:.4g}"
+        return f"prediction for row {row}: {readable(prediction)}"
     text = f"prediction for row {row}: {prediction}"
     if probabilities is None:
         return text

@@ -164,7 +164,7 @@ def fit(  # noqa: PLR0913, PLR0917 (options, given by name)
         scored = score_model(model, data, tested, "test rows" if test else "held-out rows")
     TableSchema.from_data(data, how.missing).attach_to(model)
     watch.lap("scoring")
-    with working("writing", progress):
+    with working("writing the report" if report else "writing", progress):
         title = f"{target} of {train.name}"
         page = report_contents(data, tested, board, title) if report else {}
         page |= {

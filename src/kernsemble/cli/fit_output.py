@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from kernsemble._counts import counted, readable
 from kernsemble.cli.console import note, show_table, write_line
 from kernsemble.cli.kernel_search import KernelSearch, LeaderboardEntry, search_summary
 from kernsemble.cli.stopwatch import Stopwatch
@@ -54,7 +55,7 @@ class ModelScores(NamedTuple):
     def rival(self) -> str:
         """The rival that always guesses the same, as text."""
         if isinstance(self.guess, float):
-            return f"always guessing the mean ({self.guess:.4g})"
+            return f"always guessing the mean ({readable(self.guess)})"
         return f"always guessing {'' if isinstance(self.guess, str) else 'class '}{self.guess!s}"
 
 
@@ -123,9 +124,10 @@ def show_data(
     kinds = list(data.kinds.values())
     n_categories, n_dates = kinds.count("category"), kinds.count("date")
     n_numbers = len(kinds) - n_categories - n_dates
-    columns = f"{n_numbers} numeric and {n_categories} categorical columns"
+    columns = f"{n_numbers} numeric and {counted(n_categories, 'categorical column')}"
     if n_dates:
-        columns = f"{n_numbers} numeric, {n_categories} categorical and {n_dates} date columns"
+        categories = f"{n_categories} categorical"
+        columns = f"{n_numbers} numeric, {categories} and {counted(n_dates, 'date column')}"
     missing = ", with missing values" if data.has_missing else ""
     write_line(
         f"{path}: {data.n_rows:,} rows, {columns}{missing}"
@@ -141,7 +143,9 @@ def show_data(
         more = f", and {len(classes) - MAX_SHOWN} more" if len(classes) > MAX_SHOWN else ""
         write_line(f"{target}: classification{how}, {len(classes)} classes: {shares}{more}")
     else:
-        write_line(f"{target}: regression{how}, from {data.y.min():g} to {data.y.max():g}")
+        write_line(
+            f"{target}: regression{how}, from {readable(data.y.min())} to {readable(data.y.max())}"
+        )
 
 
 def show(fitted: Fitted) -> None:

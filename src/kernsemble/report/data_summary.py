@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import is_classifier
 
+from kernsemble._counts import readable
 from kernsemble._typing import FloatArray
 from kernsemble.inspection.fitted_models import column_categories, column_dates
 from kernsemble.report.association import Association, association
@@ -92,7 +93,7 @@ def column_summary(
     if known is None:
         n_missing = len(values) - len(present)
         ends = np.quantile(present, [0.0, 0.5, 1.0]) if len(present) else present
-        text = " · ".join(date_text(each) if is_date else f"{each:.4g}" for each in ends)
+        text = " · ".join(date_text(each) if is_date else readable(each) for each in ends)
         kind = "date" if is_date else "number"
         return ColumnSummary(name, kind, n_missing, len(distinct), text, _bars(present))
     named = {category_name(known, code): int(n) for code, n in zip(distinct, counts, strict=True)}

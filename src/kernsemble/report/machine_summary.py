@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from kernsemble._model_cards import kernel_text
 from kernsemble._typing import FloatArray, IntArray
 from kernsemble.inspection import (
     EnsembleView,
@@ -156,7 +157,7 @@ def _machine_summary(
     return MachineSummary(
         view.label,
         view.is_additive,
-        view.interactions,
+        [kernel_text(each) for each in view.interactions],
         {name: importances.shares[name] for name in order},
         importances.standard_errors,
         importances.method,

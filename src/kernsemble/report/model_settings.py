@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from kernsemble._model_cards import kernel_text
 from kernsemble._versions import versions
 from kernsemble.report.model_program import Origin, model_program
 
@@ -39,7 +40,7 @@ def _selected(model: Any) -> str:
     kernel = getattr(model, "kernel_", None)
     if kernel is None:
         return ""
-    found = [repr(kernel).replace(".bind(X)", "")]
+    found = [kernel_text(kernel)]
     if hasattr(model, "C_"):
         found.append(f"C = {model.C_:.3g}")
     scaling = getattr(model, "scaling_", None)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from kernsemble._counts import readable
 from kernsemble.inspection.scores import format_score
 from kernsemble.report.association import MEANINGS
 from kernsemble.report.charts import Chart
@@ -112,7 +113,7 @@ def number(value: Any) -> str:
         return str(value)
     if isinstance(value, (int, np.integer)):
         return f"{value:,}"
-    return f"{value:.4g}" if math.isfinite(value) else "–"
+    return readable(float(value)) if math.isfinite(value) else "–"
 
 
 def _plain(figure: Any) -> dict[str, Any]:

@@ -4,8 +4,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kernsemble._folds import fold_scores
-from kernsemble._model_cards import measure_of
+from kernsemble._folds import corrected_standard_error, fold_scores
+from kernsemble._model_cards import measure_of, rounded
 from kernsemble.inspection.scores import Score, fold_score
 
 MAX_LINES = 8  # maximum number of lines plotted
@@ -51,7 +51,7 @@ def selection_curve(model: Any) -> SelectionCurve | None:
     scores = 1.0 - folds if is_error else folds
     n_folds = scores.shape[1]
     means = scores.mean(axis=1)
-    errors = scores.std(axis=1, ddof=min(1, n_folds - 1)) / np.sqrt(n_folds)
+    errors = np.nan_to_num([corrected_standard_error(each) for each in scores])
     groups: dict[str, list[int]] = {}
     for index, each in enumerate(params):
         others = {name: value for name, value in each.items() if name != parameter}
@@ -86,9 +86,9 @@ def _grid_parameter(params: list[dict[str, Any]]) -> str | None:
 
 
 def _line_name(others: dict[str, Any], params: list[dict[str, Any]]) -> str:
-    """Return the name of a line: the settings that differ between lines."""
+    """Return the name of a line: the settings that differ between lines, numbers with names."""
     differing = [
-        f"{name}={value}"
+        f"{name} = {value:.4g}" if isinstance(value, float) else rounded(str(value))
         for name, value in others.items()
         if any(str(each[name]) != str(value) for each in params)
     ]

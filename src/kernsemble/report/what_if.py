@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
 
+from kernsemble._model_cards import kernel_text
 from kernsemble._typing import FloatArray, IntArray
 from kernsemble.inspection import EnsembleView
 from kernsemble.inspection.additive_model import (
@@ -136,11 +137,12 @@ def what_if(
         return WhatIf(None, f"The model has {len(labels):,} machines, too many for a page.")
     first = EnsembleView.from_estimator(model, background.X, 0)
     if not first.is_additive:
-        terms = ", ".join(first.interactions).replace(".bind(X)", "")
+        kernels = ", ".join(map(kernel_text, first.interactions))
         return WhatIf(
             None,
-            f"The model has interactions ({terms}): its prediction is not a sum over columns. "
-            "Models of stumps and categories are.",
+            f"The model has interactions ({kernels}): its prediction is not a "
+            'sum over columns. Models of stumps are: fit one with kernel="stump" (--kernel stump '
+            "at the command line).",
         )
     rest = [EnsembleView.from_estimator(model, background.X, k) for k in range(1, len(labels))]
     machines = _Machines([first, *rest], column_categories(model))
