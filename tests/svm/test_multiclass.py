@@ -119,6 +119,7 @@ def test_automatic_reduction_is_pairs_for_few_classes_and_classes_for_many():
     assert as_reduction("auto", 2) == as_reduction("one-vs-rest", 2) == OneVersusOne(2)
 
 
+@pytest.mark.large
 def test_many_classes_need_one_machine_each_and_few_candidates():
     rng = np.random.default_rng(0)
     codes = np.repeat(np.arange(60), 4)

@@ -51,6 +51,7 @@ def compared(machine):
     return list(best.values())
 
 
+@pytest.mark.large
 def test_all_finalists_are_scored_by_all_folds_on_all_rows_and_the_winner_is_the_best():
     machine = InfiniteEnsembleClassifierCV("auto", cv=4, random_state=0).fit(X, y)
     found = machine.cv_results_
@@ -66,6 +67,7 @@ def test_all_finalists_are_scored_by_all_folds_on_all_rows_and_the_winner_is_the
         assert_allclose(fixed.best_score_, found["mean_test_score"][place], atol=0.01)
 
 
+@pytest.mark.large
 def test_the_winner_is_the_machine_of_its_settings():
     machine = InfiniteEnsembleClassifierCV("auto", cv=4, random_state=0).fit(X, y)
     kernel, scaling, C = (machine.best_params_[name] for name in ("kernel", "scaling", "C"))
@@ -80,6 +82,7 @@ def test_the_winner_is_the_machine_of_its_settings():
     assert_array_equal(fixed.predict_proba(X), machine.predict_proba(X))
 
 
+@pytest.mark.large
 def test_the_rounds_of_a_race_have_a_spread_of_their_folds():
     machine = InfiniteEnsembleClassifierCV("auto", scaling="rank", random_state=0).fit(X, y)
     spread = np.array(machine.race_results_["std_test_score"])
@@ -159,6 +162,7 @@ def tables(n=90):
     return {"missing values": holed, "categories": mixed}, classes
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("kind", ["missing values", "categories"])
 @pytest.mark.parametrize("solver", ["auto", "exact"])
 def test_auto_races_on_categories_and_missing_values(kind, solver):
@@ -193,6 +197,7 @@ def test_one_missing_value_or_one_column_of_text_does_not_hide_an_interaction(da
     assert machine.score(table.iloc[700:], classes[700:]) > 0.97
 
 
+@pytest.mark.large
 def test_tables_with_numbers_as_target_or_several_classes_race_too():
     found, _ = tables(120)
     table = found["missing values"].assign(c=found["categories"]["c"])
@@ -205,6 +210,7 @@ def test_tables_with_numbers_as_target_or_several_classes_race_too():
     assert machine.fit(table, classes).best_score_ > 0.55
 
 
+@pytest.mark.large
 def test_a_winner_on_a_mixed_table_predicts_unknown_categories_and_missing_values():
     found, classes = tables()
     machine = InfiniteEnsembleClassifierCV("auto", cv=3, scaling="range", random_state=0)
@@ -218,6 +224,7 @@ def test_a_winner_on_a_mixed_table_predicts_unknown_categories_and_missing_value
     assert_allclose(fixed.decision_function(new), machine.decision_function(new))
 
 
+@pytest.mark.large
 def test_a_model_of_a_mixed_table_is_saved_and_explained(tmp_path):
     found, classes = tables()
     table = found["missing values"].assign(c=found["categories"]["c"])
@@ -240,6 +247,7 @@ def test_a_model_of_a_mixed_table_is_saved_and_explained(tmp_path):
 # -- what was compared
 
 
+@pytest.mark.large
 def test_a_summary_names_what_was_compared_and_what_was_left_out():
     raced = InfiniteEnsembleClassifierCV("auto", cv=3, random_state=0).fit(X, y)
     assert str(raced.search_summary_) == (
