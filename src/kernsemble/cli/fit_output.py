@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kernsemble._counts import counted, readable
+from kernsemble._counts import readable
 from kernsemble.cli.console import note, show_table, write_line
 from kernsemble.cli.kernel_search import KernelSearch, LeaderboardEntry, search_summary
 from kernsemble.cli.stopwatch import Stopwatch
@@ -124,10 +124,10 @@ def show_data(
     kinds = list(data.kinds.values())
     n_categories, n_dates = kinds.count("category"), kinds.count("date")
     n_numbers = len(kinds) - n_categories - n_dates
-    columns = f"{n_numbers} numeric and {counted(n_categories, 'categorical column')}"
+    noun = "column" if len(kinds) == 1 else "columns"
+    columns = f"{n_numbers} numeric and {n_categories} categorical {noun}"
     if n_dates:
-        categories = f"{n_categories} categorical"
-        columns = f"{n_numbers} numeric, {categories} and {counted(n_dates, 'date column')}"
+        columns = f"{n_numbers} numeric, {n_categories} categorical and {n_dates} date {noun}"
     missing = ", with missing values" if data.has_missing else ""
     write_line(
         f"{path}: {data.n_rows:,} rows, {columns}{missing}"

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from kernsemble._counts import readable
 from kernsemble._model_cards import kernel_text
 from kernsemble._typing import FloatArray, IntArray
 from kernsemble.inspection import (
@@ -110,10 +111,7 @@ class RowsToExplain(NamedTuple):
 
 def target_text(target: Any) -> str:
     """Return a class or a number as text."""
-    if not isinstance(target, (float, np.floating)):
-        return str(target)
-    number = float(target)
-    return f"{number:,.0f}" if 1e5 <= abs(number) < 1e15 else f"{number:.5g}"
+    return readable(float(target)) if isinstance(target, (float, np.floating)) else str(target)
 
 
 def machine_summaries(

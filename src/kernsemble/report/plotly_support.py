@@ -45,6 +45,8 @@ def _theme(colours: tuple[str, ...], ink: str, grid: str, line: str, ground: str
         "zerolinewidth": 1,
         "automargin": True,
         "exponentformat": "power",
+        "minexponent": 6,  # 200,000, not 2×10⁵
+        "separatethousands": True,
         "title": {"standoff": 8},
     }
     return {

@@ -17,7 +17,8 @@
   }
 
   function shown(value) {
-    return value.toLocaleString("en", { maximumSignificantDigits: 4 }).replace("-", "−");
+    const useGrouping = Math.abs(value) >= 10000;  // no comma in years
+    return value.toLocaleString("en", { maximumSignificantDigits: 4, useGrouping }).replace("-", "−");
   }
 
   // Return a number with as many decimals as the largest contribution needs.
