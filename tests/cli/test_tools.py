@@ -100,8 +100,12 @@ def test_models_of_other_kinds_cannot_be_explained(refused, folder, tmp_path):
 
 def test_missing_rows_and_columns_are_errors(refused, folder):
     words = "explain", folder / "classes.skops"
-    assert "needs --data: use both" in refused(*words, "--row", 1, code=2)
-    assert "needs --row: use both" in refused(*words, "--data", folder / "new.csv", code=2)
+    assert "--row 1 needs the table of that row: add --data TABLE" in refused(
+        *words, "--row", 1, code=2
+    )
+    assert "needs the row to explain: add one, such as --row 1" in refused(
+        *words, "--data", folder / "new.csv", code=2
+    )
     assert "has 60 rows" in refused(*words, "--data", folder / "new.csv", "--row", 61)
     assert "has no column 'b'" in refused(*words, "--data", folder / "new_numbers.csv", "--row", 1)
 

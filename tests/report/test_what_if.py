@@ -316,6 +316,18 @@ def test_models_with_interactions_are_refused_with_the_reason():
     model, X, y = every_model()["trees"]
     found = Report.from_estimator(model, X, y)
     assert found.summary.what_if.data is None
-    assert "The model has interactions (Laplacian(" in found.to_html()
+    html = found.to_html()
+    assert "The model has interactions (Laplacian(" in html
+    assert "(--kernel stump at the command line)" in html
+
+
+def test_rows_are_counted_among_those_scored():
+    """Held-out rows are not the first rows of their file."""
+    for name, rows in (("stumps", "test rows"), ("numbers", "training rows")):
+        assert f"Row 1 is the first\nof the {rows}." in report(name)[1].to_html()
+
+
+def test_models_with_interactions_are_no_sum():
+    model, X, _ = every_model()["trees"]
     with pytest.raises(ValueError, match="is no sum over columns because of Laplacian"):
         additive_model([EnsembleView.from_estimator(model, X)])

@@ -8,6 +8,7 @@ import typer
 from kernsemble._counts import readable
 from kernsemble.cli.console import (
     CommandError,
+    WrongUsageError,
     import_optional,
     note,
     show_table,
@@ -46,9 +47,10 @@ def explain(
     The contributions of all columns and the intercept add up to the prediction: to the log-odds or
     the decision value of a class, or to a number in the unit of the target.
     """
-    if (data is None) != (row is None):
-        option, other = ("--row", "--data") if data is None else ("--data", "--row")
-        raise typer.BadParameter(f"also needs {other}: use both or neither", param_hint=option)
+    if data is not None and row is None:
+        raise WrongUsageError(f"--data {data} needs the row to explain: add one, such as --row 1")
+    if row is not None and data is None:
+        raise WrongUsageError(f"--row {row} needs the table of that row: add --data TABLE")
 
     from kernsemble.cli.model_files import load_model
 
