@@ -144,8 +144,9 @@ def test_thinned_thresholds_show_the_one_that_is_counted(browser, folder):
     check_threshold(page, y, score, 0.5, (1.0, 1.0))
     tool = page.locator("#threshold-tool")
     tool.locator("[data-part=number]").fill("0.7")
-    note = tool.locator("[data-part=exact]").inner_text()
-    counted = float(note.split(",")[0].removeprefix("Counts at "))
+    note = tool.locator("[data-part=exact]")
+    counted = float(note.get_attribute("data-value"))
+    assert note.inner_text().startswith(f"Counts at {counted:.4g}, the nearest of ")
     assert counted <= 0.7
     check_threshold(page, y, score, counted, (1.0, 1.0))
     assert messages == []

@@ -112,8 +112,10 @@ function shortNumber(low, high) {
         : name === "cost" ? shown(value) : value.toFixed(3);
       part(name).dataset.value = value;
     }
+    const counted = counts.scores[place - 1];
+    part("exact").dataset.value = counted;
     part("exact").textContent = counts.is_thinned && place > 0
-      ? `Counts at ${counts.scores[place - 1]}, the nearest of ${counts.scores.length.toLocaleString("en")}`
+      ? `Counts at ${shown(counted)}, the nearest of ${counts.scores.length.toLocaleString("en")}`
         + " stored thresholds that is not above it."
       : "";
     const best = cheapestPlace(counts, costs());
