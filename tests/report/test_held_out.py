@@ -160,3 +160,15 @@ def test_three_sentences_come_first():
     for name in ("always the most frequent class", "logistic regression"):
         assert f"{summary.comparison.value(name):.3f} for" in second
     assert third.startswith(f"The most important features are {next(iter(summary.importances))} (")
+
+
+@pytest.mark.parametrize(
+    ("n_classes", "named_classes"),
+    [(3, "(0, 1 or 2)"), (5, "(0, 1, 2, 3 or 4)"), (6, "(0, 1, 2, 3 and 2 other classes)")],
+)
+def test_the_summary_names_a_few_classes(n_classes, named_classes):
+    y = np.repeat(np.arange(n_classes), 4)
+    X = y[:, np.newaxis] + np.tile([0.0, 0.1, 0.2, 0.3], n_classes)[:, np.newaxis]
+    model = InfiniteEnsembleClassifier("stump").fit(X, y)
+    summary = Summary.from_estimator(model, X, y, X_test=X, y_test=y)
+    assert named_classes in summary.sentences[0]

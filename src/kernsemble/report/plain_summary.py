@@ -37,9 +37,10 @@ def _what_is_predicted(target: str, data: DataSummary, predictions: Predictions)
         kind = "a number"
     else:
         names = [str(each) for each in predictions.classes]
-        more = f" and {len(names) - N_CLASSES} other classes" if len(names) > N_CLASSES else ""
-        kind = ", ".join(names[:N_CLASSES]) + more
-        kind = kind if more or len(names) > 2 else " or ".join(names)
+        if len(names) > N_CLASSES + 1:
+            kind = f"{', '.join(names[:N_CLASSES])} and {len(names) - N_CLASSES} other classes"
+        else:
+            kind = " or ".join([", ".join(names[:-1]), names[-1]])
     return (
         f"The model predicts {target or 'the target'} ({kind}) from {of}; it was fitted to "
         f"{data.n_rows:,} rows."
