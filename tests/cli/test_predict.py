@@ -58,6 +58,12 @@ def test_columns_are_found_by_name(run, folder, tmp_path):
     assert "1 column is not used by the model: 'more'" in result.stderr
 
 
+def test_without_out_predictions_go_to_standard_output(run, refused, folder):
+    words = "predict", folder / "classes.skops", folder / "new.csv"
+    assert run(*words).stdout == run(*words, "-o", "-").stdout != ""
+    assert "write them to a file with --out" in refused(*words, "--json", code=2)
+
+
 def test_missing_columns_and_text_in_numeric_columns_are_errors(refused, folder, tmp_path):
     new, out = pl.read_csv(folder / "new.csv"), tmp_path / "scores.csv"
     table = tmp_path / "table.csv"

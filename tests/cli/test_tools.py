@@ -133,6 +133,7 @@ def test_select_and_rare_take_the_tables_of_fit(run, folder, tmp_path):
     assert "a" in output["selected"]
     selected = pl.read_csv(tmp_path / "s.csv")
     assert set(selected.columns) == {*output["selected"], "label"}
+    assert "no model was written: add --out" in run("rare", *words).stderr
     result = run("rare", *words, "--out", tmp_path / "m.skops", "--json")
     assert result.exit_code == 0, result.output
     result = run("predict", tmp_path / "m.skops", folder / "new.csv", "-o", "-")

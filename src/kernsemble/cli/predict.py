@@ -49,8 +49,8 @@ def predict(  # noqa: PLR0913, PLR0917 (options, given by name)
     model: ModelFile,
     table: Table,
     out: Annotated[
-        str, typer.Option("--out", "-o", help="CSV file to write; - for standard output.")
-    ],
+        str, typer.Option("--out", "-o", help="CSV file to write; default: standard output.")
+    ] = "-",
     keep: Annotated[
         list[str] | None,
         typer.Option(
@@ -79,7 +79,8 @@ def predict(  # noqa: PLR0913, PLR0917 (options, given by name)
     limit_threads(jobs)
     if json and out == "-":
         raise typer.BadParameter(
-            "-o - writes to standard output: use a file with -o", param_hint="--json"
+            "the predictions go to standard output: write them to a file with --out",
+            param_hint="--json",
         )
     if out != "-":
         _check_out(Path(out), force, (model, table))

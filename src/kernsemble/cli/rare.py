@@ -10,6 +10,7 @@ from kernsemble.cli.console import (
     CommandError,
     import_optional,
     join_names,
+    note,
     show_table,
     write_json,
     write_line,
@@ -204,5 +205,7 @@ def _show(found: list[RareClassScores], data: "TrainingData", out: Path | None, 
                 for n, hits in each.hits.items()
             ],
         )
-    if out is not None:
+    if out is None:
+        note("no model was written: add --out rare.skops to rank new rows")
+    else:
         write_line(f"wrote {out}; rank new rows with kernsemble predict {out}")
