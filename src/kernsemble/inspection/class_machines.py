@@ -15,17 +15,9 @@ import numpy as np
 
 from kernsemble._typing import ArrayLike, FloatArray
 from kernsemble._validation import class_codes
-from kernsemble.inspection.decomposition import Decomposition
 from kernsemble.inspection.ensemble_view import EnsembleView
-from kernsemble.inspection.expansion_decomposition import SupportVectors, decompose_expansion
 from kernsemble.inspection.feature_importance import Importances
-from kernsemble.inspection.fitted_models import (
-    FittedModel,
-    SupportVectorModel,
-    as_fitted_model,
-    column_categories,
-)
-from kernsemble.inspection.table_decomposition import decompose_tables
+from kernsemble.inspection.fitted_models import FittedModel, SupportVectorModel, as_fitted_model
 from kernsemble.svm.backends.tables.blocks import FittedBlock, FittedTables
 from kernsemble.svm.backends.tables.cells import CellTables
 from kernsemble.svm.backends.tables.slices import ShapeTables
@@ -58,21 +50,11 @@ class ClassModel(SupportVectorModel):
     def one_for(self) -> str:
         return "each class"
 
-    def support_vectors(self, machine: int) -> SupportVectors | None:
-        model = self.fitted
-        if hasattr(model, "tables_"):
-            return None
-        beta = self.weights[machine] @ model.dual_coef_
-        used = np.flatnonzero(beta)
-        rows = self.dense(model.support_vectors_[used])
-        return SupportVectors(model.scaling_, rows, beta[used], column_categories(model))
+    def _coefficients(self, machine: int) -> FloatArray:
+        return self.weights[machine] @ self.fitted.dual_coef_
 
-    def decompose(self, machine: int) -> Decomposition:
-        support = self.support_vectors(machine)
-        if support is None:
-            return decompose_tables(self._tables, machine, column_categories(self.fitted))
-        bias = float(self.weights[machine] @ self.fitted.intercept_)
-        return decompose_expansion(self.kernel, bias, support)
+    def _bias(self, machine: int) -> float:
+        return float(self.weights[machine] @ self.fitted.intercept_)
 
     @cached_property
     def _tables(self) -> FittedTables:

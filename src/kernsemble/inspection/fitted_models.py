@@ -19,6 +19,7 @@ from kernsemble.inspection.table_decomposition import decompose_tables
 from kernsemble.inspection.vote_decomposition import decompose_votes
 from kernsemble.kernels import Kernel
 from kernsemble.svm import MultiplicativeSVC, SVMPath
+from kernsemble.svm.backends.tables.blocks import FittedTables
 from kernsemble.svm.estimator import KernelMachine
 from kernsemble.svm.multiclass import OneVersusOne
 
@@ -161,17 +162,30 @@ class SupportVectorModel(FittedModel):
         model = self.fitted
         if hasattr(model, "tables_"):
             return None
-        beta = model.dual_coef_[machine]
+        beta = self._coefficients(machine)
         used = np.flatnonzero(beta)
         rows = self.dense(model.support_vectors_[used])
         return SupportVectors(model.scaling_, rows, beta[used], column_categories(model))
 
+    def _coefficients(self, machine: int) -> FloatArray:
+        """Return the coefficients of a machine on all support vectors."""
+        coefficients: FloatArray = self.fitted.dual_coef_[machine]
+        return coefficients
+
+    def _bias(self, machine: int) -> float:
+        return float(getattr(self.fitted, "intercept_", np.zeros(machine + 1))[machine])
+
+    @property
+    def _tables(self) -> FittedTables:
+        """The tables of all machines."""
+        tables: FittedTables = self.fitted.tables_
+        return tables
+
     def decompose(self, machine: int) -> Decomposition:
         support = self.support_vectors(machine)
         if support is None:
-            return decompose_tables(self.fitted.tables_, machine, column_categories(self.fitted))
-        bias = getattr(self.fitted, "intercept_", np.zeros(machine + 1))[machine]
-        return decompose_expansion(self.kernel, float(bias), support)
+            return decompose_tables(self._tables, machine, column_categories(self.fitted))
+        return decompose_expansion(self.kernel, self._bias(machine), support)
 
     def values(self, X: ArrayLike) -> FloatArray:
         return self.fitted._values(X)
