@@ -186,6 +186,6 @@ def test_outputs_are_checked_before_anything_is_read(refused, folder, tmp_path):
     assert ".csv or .csv.gz" in refused(*words, tmp_path / "scores.parquet")
     (tmp_path / "scores.csv").write_text("precious")
     assert "exists" in refused(*words, tmp_path / "scores.csv")
-    assert "use a file with -o" in refused(*words, "-", "--json", code=2)
+    assert "write them to a file with --out" in refused(*words, "-", "--json", code=2)
     (tmp_path / "folder.csv").mkdir()
     assert "is a folder" in refused(*words, tmp_path / "folder.csv", "--force")
