@@ -33,7 +33,7 @@ rest: $(VENV)/dev.stamp  ## all tests that are not in the fast lane
 
 coverage: $(VENV)/dev.stamp  ## the tests again without compilation, to measure coverage
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -n 2 tests --cov --cov-report=term \
-	  --ignore-glob='*/test_contract.py' --ignore=tests/report/test_browser.py \
+	  --ignore-glob='*/test_contract.py' --ignore=tests/theorems \
 	  -m "not slow and not paper and not large"
 
 slow: $(VENV)/dev.stamp  ## list the tests that are marked as slow, which no other target runs

@@ -73,6 +73,7 @@ def test_thinned_thresholds_contain_the_cheapest_and_the_start(costs):
     assert true[at_start] == (y & (score > 0.5)).sum()
 
 
+@pytest.mark.large
 def test_the_first_threshold_is_that_of_predict():
     for name in ("stumps", "boosted", "multiplicative"):
         model, X, y = every_model()[name]

@@ -29,6 +29,7 @@ class OtherBackend(MatrixBackend):
     name = "other"
 
 
+@pytest.mark.large
 def test_a_backend_needs_one_registration(monkeypatch):
     monkeypatch.setitem(BACKENDS, "other", OtherBackend())
     for estimator in (InfiniteEnsembleClassifier, InfiniteEnsembleClassifierCV):

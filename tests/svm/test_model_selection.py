@@ -409,6 +409,7 @@ def test_trials_with_different_grids_rank_by_score_then_penalty_then_order():
         assert ranked.params["kernel"] == "ab"[ranked.place]
 
 
+@pytest.mark.large
 def test_by_default_kernels_race_and_the_loss_follows_the_solver():
     for family in (InfiniteEnsembleClassifierCV, InfiniteEnsembleRegressorCV):
         defaults = family().get_params()

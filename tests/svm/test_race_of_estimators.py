@@ -297,6 +297,7 @@ def test_auto_on_many_rows_is_stumps_on_every_scale_and_says_so():
     assert "10,001 rows are more than the 10,000" in machine._obstacle_to_race(training)
 
 
+@pytest.mark.large
 def test_auto_does_not_race_with_another_loss_or_solver():
     for settings in ({"loss": "logistic"}, {"solver": "additive"}):
         machine = InfiniteEnsembleClassifierCV("auto", cv=3, **settings).fit(X, y)
