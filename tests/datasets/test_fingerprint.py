@@ -22,6 +22,11 @@ def test_fingerprint_depends_on_values_and_not_on_their_storage(tiny_values):
     assert fingerprint(np.where(X == 0.0, -0.0, X), y) == whole
 
 
+def test_fingerprint_depends_on_the_fractions_of_a_real_target(tiny_values):
+    X, y = tiny_values
+    assert fingerprint(X, y + 0.25) != fingerprint(X, y + 0.5)
+
+
 def test_every_nan_counts_as_one(tiny_values):
     X, y = tiny_values
     X[0, 0] = np.nan

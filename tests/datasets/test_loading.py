@@ -43,6 +43,17 @@ def test_folder_is_tried_first_and_the_catalogue_names_the_columns(
     assert_array_equal(y_test, y[3:])
 
 
+def test_the_target_of_a_regression_is_real(store, catalogue_of, tiny_values):
+    X, _ = tiny_values
+    y = np.array([0.25, -1.5, 3.0, 3.0])
+    catalogue_of(replace(store(X=X, y=y), task="regression", class_counts={}))
+    dataset = load("tiny")
+    assert dataset.task == "regression"
+    assert dataset.y.dtype == np.float64
+    assert_array_equal(dataset.y, y)
+    assert repr(dataset).startswith("Dataset('tiny', 4 x 2, regression, 0 splits, from ")
+
+
 def test_set_found_nowhere_is_an_error_with_three_remedies(monkeypatch, catalogue_of, tiny_entry):
     monkeypatch.delenv("KERNSEMBLE_DATA", raising=False)
     catalogue_of(tiny_entry)
@@ -92,10 +103,12 @@ def test_places_are_found_without_reading(tmp_path, monkeypatch):
 @pytest.mark.parametrize("entry", list_datasets(), ids=lambda entry: entry.name)
 def test_every_set_of_the_data_folder_matches_the_catalogue(data_folder, entry):
     dataset = load(entry.name)
-    labels, counts = np.unique(dataset.y, return_counts=True)
+    assert dataset.task == entry.task
     assert dataset.X.shape == (entry.n_samples, entry.n_features)
     assert dataset.X.dtype == np.float64
-    assert dict(zip(labels.tolist(), counts.tolist(), strict=True)) == entry.class_counts
+    if entry.task == "classification":
+        labels, counts = np.unique(dataset.y, return_counts=True)
+        assert dict(zip(labels.tolist(), counts.tolist(), strict=True)) == entry.class_counts
     assert fingerprint(dataset.X, dataset.y) == entry.fingerprint
     if entry.unordered_fingerprint:
         assert unordered_fingerprint(dataset.X, dataset.y) == entry.unordered_fingerprint

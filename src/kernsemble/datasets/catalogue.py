@@ -5,10 +5,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Any, Self
+from typing import Any, Literal, Self, TypeAlias
 
 from kernsemble._suggestions import suggest
 from kernsemble.exceptions import UnknownDatasetError
+
+Task: TypeAlias = Literal["classification", "regression"]
 
 
 @dataclass(frozen=True)
@@ -60,8 +62,10 @@ class DatasetEntry:
         Number of columns.
     n_splits : int
         Number of given training and test splits.
+    task : {"classification", "regression"}
+        Kind of target: class labels or numbers.
     class_counts : mapping of int to int
-        Number of examples of each label.
+        Number of examples of each label; empty for regression.
     target_names : mapping of int to str
         Meaning of each label, where it is known.
     feature_names : tuple of str or None
@@ -90,6 +94,7 @@ class DatasetEntry:
     part_sizes: tuple[int, ...]
     n_features: int
     n_splits: int
+    task: Task
     class_counts: Mapping[int, int]
     target_names: Mapping[int, str]
     feature_names: tuple[str, ...] | None
@@ -115,7 +120,8 @@ class DatasetEntry:
             part_sizes=tuple(fields["part_sizes"]),
             n_features=fields["n_features"],
             n_splits=fields.get("n_splits", len(fields["part_sizes"]) - 1),
-            class_counts=_labelled(fields["class_counts"]),
+            task=fields.get("task", "classification"),
+            class_counts=_labelled(fields.get("class_counts", {})),
             target_names=_labelled(fields.get("target_names", {})),
             feature_names=_frozen(fields.get("feature_names")),
             categories=_frozen_values(fields.get("categories", {})),

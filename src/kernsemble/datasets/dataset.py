@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kernsemble._typing import FloatArray, IntArray
+from kernsemble.datasets.catalogue import Task
 
 
 class Split(NamedTuple):
@@ -39,7 +40,8 @@ class Dataset:
         Examples, in double precision and unscaled; missing values are NaN. The training
         part, if any, is before the test part.
     y : ndarray of shape (n_samples,)
-        Labels: -1 and +1 for two classes, small integers otherwise.
+        Labels: -1 and +1 for two classes, small integers otherwise; floating-point numbers
+        for regression.
     splits : tuple of Split
         Given splits; there may be none.
     target_names : mapping of int to str
@@ -53,6 +55,8 @@ class Dataset:
         tuple where their names are unknown.
     groups : ndarray of shape (n_samples,) or None
         Group of each example, where examples of one group belong together.
+    task : {"classification", "regression"}
+        Kind of target: class labels or numbers.
 
     Examples
     --------
@@ -77,13 +81,14 @@ class Dataset:
     name: str
     title: str
     X: FloatArray | Any
-    y: IntArray
+    y: IntArray | FloatArray
     splits: tuple[Split, ...]
     target_names: Mapping[int, str]
     source: str
     feature_names: tuple[str, ...] | None = None
     categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     groups: IntArray | None = None
+    task: Task = "classification"
 
     @property
     def is_categorical(self) -> npt.NDArray[np.bool_]:
@@ -93,7 +98,7 @@ class Dataset:
             mask[:] = [feature in self.categories for feature in self.feature_names]
         return mask
 
-    def parts(self, split: int = 0) -> tuple[Any, Any, IntArray, IntArray]:
+    def parts(self, split: int = 0) -> tuple[Any, Any, Any, Any]:
         """Return ``X_train, X_test, y_train, y_test`` of a given split.
 
         Parameters
@@ -116,8 +121,10 @@ class Dataset:
 
     def __repr__(self) -> str:
         n_samples, n_features = self.X.shape
-        n_classes, n_splits = len(np.unique(self.y)), len(self.splits)
+        n_splits = len(self.splits)
+        is_regression = self.task == "regression"
+        target = "regression" if is_regression else f"{len(np.unique(self.y))} classes"
         return (
             f"{type(self).__name__}({self.name!r}, {n_samples} x {n_features}, "
-            f"{n_classes} classes, {n_splits} split{'s' * (n_splits != 1)}, from {self.source})"
+            f"{target}, {n_splits} split{'s' * (n_splits != 1)}, from {self.source})"
         )

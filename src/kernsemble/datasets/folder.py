@@ -31,7 +31,7 @@ def read_folder(entry: DatasetEntry) -> SourceData:
     content = path.read_bytes()
     _check_file(path, content, entry)
     with np.load(BytesIO(content), allow_pickle=False) as arrays:
-        return _sample(arrays, source=str(path))
+        return _sample(arrays, entry, source=str(path))
 
 
 def find_file(entry: DatasetEntry) -> Path:
@@ -67,8 +67,8 @@ def _check_file(path: Path, content: bytes, entry: DatasetEntry) -> None:
         )
 
 
-def _sample(arrays: Mapping[str, Any], source: str) -> SourceData:
-    sample = SourceData.from_parts(_parts(arrays), source)
+def _sample(arrays: Mapping[str, Any], entry: DatasetEntry, source: str) -> SourceData:
+    sample = SourceData.from_parts(_parts(arrays), source, entry.task)
     if "train_idx" in arrays:
         rows = zip(arrays["train_idx"], arrays["test_idx"], strict=True)
         splits = tuple(Split(*(side.astype(np.int64) for side in pair)) for pair in rows)

@@ -66,6 +66,7 @@ def load(name: str) -> Dataset:
         feature_names=entry.feature_names,
         categories=entry.categories,
         groups=sample.groups,
+        task=entry.task,
     )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from kernsemble._typing import FloatArray, IntArray
-from kernsemble.datasets.catalogue import DatasetEntry
+from kernsemble.datasets.catalogue import DatasetEntry, Task
 from kernsemble.datasets.dataset import Split
 from kernsemble.datasets.fingerprint import fingerprint, unordered_fingerprint
 from kernsemble.exceptions import DatasetMismatchError
@@ -23,17 +23,20 @@ class SourceData:
     """Examples, labels and given splits, and their source."""
 
     X: FloatArray | Any
-    y: IntArray
+    y: IntArray | FloatArray
     source: str
     splits: tuple[Split, ...] = ()
     groups: IntArray | None = None
 
     @classmethod
-    def from_parts(cls, parts: Sequence[tuple[Any, Any]], source: str) -> Self:
+    def from_parts(
+        cls, parts: Sequence[tuple[Any, Any]], source: str, task: Task = "classification"
+    ) -> Self:
         """Stack the parts; a training part and a test part also form a split."""
         stack = sparse.vstack if sparse.issparse(parts[0][0]) else np.vstack
         X = stack([X for X, _ in parts]).astype(np.float64)
-        y = np.concatenate([y for _, y in parts]).astype(np.int64)
+        y = np.concatenate([y for _, y in parts])
+        y = y.astype(np.float64) if task == "regression" else y.astype(np.int64)
         rows, n_train = np.arange(len(y)), len(parts[0][1])
         splits = (Split(rows[:n_train], rows[n_train:]),) if len(parts) == 2 else ()
         return cls(X, y, source, splits)

@@ -1,0 +1,1 @@
+"""The accuracy leaderboard: problems, methods, measured cells, comparisons, tables, a picture."""
