@@ -5,7 +5,7 @@ Functions shared by every estimator that selects settings itself (the classes en
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -59,6 +59,23 @@ def read_splits(
                     "leave zero-weight rows out of the folds"
                 )
     return splits
+
+
+def is_partition(splits: Sequence[FoldRows]) -> bool:
+    """Return whether no row is held out twice, and every held-out row is tested."""
+    tested = np.concatenate([split.tested for split in splits])
+    n_held_out = sum(len(split.held_out) for split in splits)
+    return len(np.unique(tested)) == len(tested) == n_held_out
+
+
+def fold_of_rows(splits: Sequence[FoldRows], n: int) -> IntArray | None:
+    """Return the fold of each of n rows; one more for rows in none. None if folds overlap."""
+    if not is_partition(splits):
+        return None
+    fold = np.full(n, len(splits))
+    for number, split in enumerate(splits):
+        fold[split.tested] = number
+    return fold
 
 
 def check_classes(

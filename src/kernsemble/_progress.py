@@ -138,6 +138,11 @@ class Task:
         lines = ProgressLines.of_fit(estimator, X)
         return cls(estimator, context, reported, lines, n_parts=n_parts)
 
+    @classmethod
+    def silent(cls) -> Self:
+        """Return a task that reports nothing."""
+        return cls(None, None, {})
+
     def part(self, name: str, number: int | None = None, n_parts: int | None = 0) -> "Task":
         """Return one of the parts, which may run in any order and in any thread.
 

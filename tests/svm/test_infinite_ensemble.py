@@ -21,7 +21,7 @@ from kernsemble.solvers.newton import Newton
 from kernsemble.solvers.smo import DualTuning
 from kernsemble.svm import InfiniteEnsembleClassifier, InfiniteEnsembleRegressor
 from kernsemble.svm.backends import matrix as matrix_backend
-from kernsemble.svm.backends.matrix import expansion_values
+from kernsemble.svm.backends.prepared_matrix import expansion_values
 
 X, y = make_threenorm(120, random_state=0)
 Z, labels = make_threenorm(200, random_state=1)

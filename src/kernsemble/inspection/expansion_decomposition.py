@@ -36,7 +36,7 @@ from kernsemble.kernels.columns import leaves, unwrapped
 from kernsemble.kernels.slice_parts import Categories, Coordinates
 from kernsemble.kernels.slices import NoSlicesError, Slices, slices_of
 from kernsemble.preprocessing.scaling import FeatureScaling
-from kernsemble.svm.backends.matrix import expansion_values
+from kernsemble.svm.backends.prepared_matrix import expansion_values
 
 ROUNDING = 1e-12  # rounding error relative to the measure of a column
 

@@ -31,6 +31,9 @@ class FeatureScaling(Value):
     half_range: FloatArray | None = None
     stumps: StumpSet | None = None
 
+    accepts_categories = False
+    n_per_column = 1
+
     @classmethod
     def from_rows(cls, X: Rows, kind: ScalingKind | None, weight: FloatArray) -> Self:
         """Return the scaling of a weighted sample."""

@@ -13,7 +13,7 @@ hinge                  classification  :math:`\max(0, 1 - yf)`                  
 logistic               classification  :math:`\log(1 + e^{-yf})`                 by its link
 squared_hinge          classification  :math:`\max(0, 1 - yf)^2`                 by calibration
 epsilon_insensitive    regression      :math:`\max(0, |y - f| - \varepsilon)`
-squared                regression      :math:`\tfrac12 (y - f)^2`
+squared                both            :math:`\tfrac12 (y - f)^2`                  by calibration
 =====================  ==============  ========================================  =============
 """
 
@@ -42,8 +42,8 @@ class Loss(ABC):
     ----------
     name : str
         The name that estimators and the command line accept. Only named losses are registered.
-    task : {"classification", "regression"}
-        Whether targets are signs or numbers.
+    task : {"classification", "regression", "both"}
+        Whether targets are signs or numbers, or may be either.
     degree : int
         1 if the loss grows like the error, 2 if like its square.
     is_bounded : bool
@@ -55,7 +55,7 @@ class Loss(ABC):
     """
 
     name: ClassVar[str]
-    task: ClassVar[LearningTask]
+    task: ClassVar[LearningTask | Literal["both"]]
     degree: ClassVar[int] = 1
     is_bounded: ClassVar[bool] = False
     has_epsilon: ClassVar[bool] = False
@@ -72,6 +72,11 @@ class Loss(ABC):
     @abstractmethod
     def from_targets(cls, y: FloatArray, C: FloatArray, epsilon: float = 0.0) -> Self:
         """Return the loss of targets y with strengths C."""
+
+    @classmethod
+    def serves(cls, task: LearningTask) -> bool:
+        """Return whether targets of a task can be fitted."""
+        return cls.task in {task, "both"}
 
     @property
     @abstractmethod
@@ -272,10 +277,13 @@ class SquaredHinge(Smooth):
 
 
 class Squared(Smooth):
-    r"""The squared loss :math:`\tfrac12 C_i (y_i - f_i)^2` of numbers y: ridge regression."""
+    r"""The squared loss :math:`\tfrac12 C_i (y_i - f_i)^2` of numbers or signs y: ridge regression.
+
+    Of signs it is the least-squares SVM.
+    """
 
     name = "squared"
-    task = "regression"
+    task = "both"
     degree = 2
 
     def evaluate(self, f: FloatArray, beta: FloatArray, curvature: FloatArray) -> float:
@@ -312,7 +320,7 @@ class Smoothed:
 
 def losses_for(task: LearningTask) -> tuple[str, ...]:
     """Return the names of the losses for a task."""
-    return tuple(name for name, loss in LOSSES.items() if loss.task == task)
+    return tuple(name for name, loss in LOSSES.items() if loss.serves(task))
 
 
 def default_loss(task: LearningTask, is_bounded: bool) -> str:

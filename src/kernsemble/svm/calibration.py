@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Self, TypeAlias, get_args
 
 import numpy as np
+from scipy.special import expit, softmax
 
 from kernsemble._arguments import check_choice
 from kernsemble._calibration_curves import CurveKind, Isotonic, Sigmoid, fit_curve
@@ -86,6 +87,23 @@ class Calibration(Value):
         shares = [curve(column) for curve, column in zip(self.curves, values.T, strict=True)]
         shares = np.clip(np.column_stack(shares), EPS, 1.0 - EPS)
         return with_largest(self.reduction.combine(shares), self.reduction.winners(values))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MultinomialLink(Value):
+    """The probabilities of values that are log-odds: of one class against the other, or a softmax.
+
+    The values of a vote are such: its weights are found by the log-loss of left-out values.
+    """
+
+    reduction: Reduction
+
+    def probabilities(self, values: FloatArray) -> FloatArray:
+        """Return the probability of every class (columns)."""
+        if values.shape[1] == 1:
+            share = np.clip(expit(values), EPS, 1.0 - EPS)
+            return np.hstack([1.0 - share, share])
+        return np.asarray(softmax(values, axis=1))
 
 
 def check_calibration(kind: object) -> None:

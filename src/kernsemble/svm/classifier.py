@@ -17,7 +17,7 @@ from kernsemble._progress import Task, with_callbacks
 from kernsemble._typing import ArrayLike, FloatArray, IntArray
 from kernsemble._validation import read_weights
 from kernsemble.kernels import Kernel
-from kernsemble.preprocessing import ScalingKind
+from kernsemble.preprocessing import AnyKind
 from kernsemble.solvers.losses import LOSSES, loss_with_probabilities
 from kernsemble.svm.backends.base import (
     Candidate,
@@ -26,7 +26,7 @@ from kernsemble.svm.backends.base import (
     SolverSettings,
     TrainingRows,
 )
-from kernsemble.svm.calibration import Calibration, check_calibration
+from kernsemble.svm.calibration import Calibration, MultinomialLink, check_calibration
 from kernsemble.svm.estimator import KernelMachine
 from kernsemble.svm.model_selection.cross_validation import (
     CrossValidation,
@@ -39,6 +39,7 @@ from kernsemble.svm.multiclass import (
     MulticlassMixin,
     check_shape,
     class_factors,
+    one_versus_rest_signs,
 )
 from kernsemble.svm.problem import Problem
 
@@ -74,7 +75,7 @@ class EnsembleClassifier(ClassifierMixin, MulticlassMixin, KernelMachine):
     _task = "classification"
     calibration: CurveKind | None
     class_weight: Any
-    calibration_: Calibration | None
+    calibration_: Calibration | MultinomialLink | None
 
     def _check_settings(self) -> None:
         super()._check_settings()
@@ -89,7 +90,9 @@ class EnsembleClassifier(ClassifierMixin, MulticlassMixin, KernelMachine):
         codes = self._read_labels(y)
         counts = read_weights(sample_weight, X.shape[0])
         factors = class_factors(self.class_weight, y, codes, counts)
-        return TrainingRows(X, counts, self._columns.is_category), codes, counts * factors
+        targets = one_versus_rest_signs(codes, len(self.classes_))
+        rows = TrainingRows(X, counts, self._columns.is_category, targets)
+        return rows, codes, counts * factors
 
     def _problems(self, codes: IntArray, weight: FloatArray) -> list[Problem]:
         return [Problem.for_signs(self._loss, signs, weight) for signs in self._signs(codes)]
@@ -260,7 +263,7 @@ class InfiniteEnsembleClassifier(EnsembleClassifier):
         self,
         kernel: str | Kernel = "stump",
         C: float | Literal["scale"] = "scale",
-        scaling: ScalingKind | None = "range",
+        scaling: AnyKind | None = "range",
         multiclass: Multiclass = "auto",
         decision_function_shape: DecisionShape = "ovr",
         class_weight: dict[Any, float] | Literal["balanced"] | None = None,
@@ -329,7 +332,7 @@ class InfiniteEnsembleClassifier(EnsembleClassifier):
         settings, problems = self._solver_settings(backend), self._problems(codes, weight)
         n_parts = len(problems) + (self.calibration is not None)
         with Task.of_fit(self, n_parts, X, y, sample_weight) as task:
-            candidate = Candidate(self._columns.kernel(self.kernel), self.scaling)
+            candidate = Candidate(self._kernel_on_columns(self.kernel, self.scaling), self.scaling)
             prepared = backend.open(rows, settings).prepare(candidate)
             self.C_ = self._penalty(prepared)
             self.calibration_ = self._calibrate(

@@ -1,6 +1,7 @@
 """An infinite ensemble whose settings are selected by cross-validation."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -8,7 +9,9 @@ import numpy as np
 from kernsemble._calibration_curves import CurveKind
 from kernsemble._folds import (
     PAPERS_PENALTIES,
+    FoldRows,
     check_classes,
+    fold_of_rows,
     read_splits,
     share_right,
 )
@@ -16,9 +19,13 @@ from kernsemble._jobs import within_n_jobs
 from kernsemble._progress import Task, with_callbacks
 from kernsemble._typing import ArrayLike, FloatArray, IntArray
 from kernsemble.kernels import Kernel
-from kernsemble.preprocessing import ScalingKind
+from kernsemble.preprocessing import AnyKind
+from kernsemble.solvers.losses import Logistic, Squared
+from kernsemble.svm.backends.base import Backend, SolverSettings, TrainingRows
+from kernsemble.svm.calibration import Calibration, MultinomialLink
 from kernsemble.svm.classifier import EnsembleClassifier
 from kernsemble.svm.model_selection.cross_validation import (
+    HeldOutVotes,
     held_out_predictions,
 )
 from kernsemble.svm.model_selection.grid import Selection, Variant
@@ -27,7 +34,10 @@ from kernsemble.svm.model_selection.selecting_estimator import SelectsSettings
 from kernsemble.svm.multiclass import (
     DecisionShape,
     Multiclass,
+    as_reduction,
 )
+from kernsemble.svm.problem import Problem
+from kernsemble.svm.vote.voting import VoteProblem
 
 
 class InfiniteEnsembleClassifierCV(SelectsSettings, EnsembleClassifier):
@@ -105,6 +115,11 @@ class InfiniteEnsembleClassifierCV(SelectsSettings, EnsembleClassifier):
     n_grids : int, default=512
         Number of random grids, whose cells are leaves of trees, that the additive solver samples
         for each `Laplacian` or `DecisionTree`.
+    max_members : int, default=6
+        Maximum number of machines that vote for ``kernel="auto"``.
+    time_budget : float or None, default=None
+        Approximate number of seconds for the vote of ``kernel="auto"``, checked between machines:
+        fewer candidates are compared, and the best vote so far is returned. None for no limit.
     n_jobs : int or None, default=None
         Number of threads of `fit` and of predictions; −1 is all cores, −2 all but one. None is
         all cores, or the number in the environment variable NUMBA_NUM_THREADS.
@@ -187,7 +202,7 @@ class InfiniteEnsembleClassifierCV(SelectsSettings, EnsembleClassifier):
         cv: Any = 5,
         scoring: Any = None,
         calibration: CurveKind | None = "sigmoid",
-        scaling: ScalingKind | Literal["auto"] | Sequence[ScalingKind | None] | None = "auto",
+        scaling: AnyKind | Literal["auto"] | Sequence[AnyKind | None] | None = "auto",
         multiclass: Multiclass = "auto",
         decision_function_shape: DecisionShape = "ovr",
         class_weight: dict[Any, float] | Literal["balanced"] | None = None,
@@ -200,6 +215,8 @@ class InfiniteEnsembleClassifierCV(SelectsSettings, EnsembleClassifier):
         max_levels: int = 256,
         n_slices: int | None = None,
         n_grids: int = 512,
+        max_members: int = 6,
+        time_budget: float | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
@@ -221,6 +238,8 @@ class InfiniteEnsembleClassifierCV(SelectsSettings, EnsembleClassifier):
         self.max_levels = max_levels
         self.n_slices = n_slices
         self.n_grids = n_grids
+        self.max_members = max_members
+        self.time_budget = time_budget
         self.n_jobs = n_jobs
         self.verbose = verbose
 
@@ -267,8 +286,13 @@ class InfiniteEnsembleClassifierCV(SelectsSettings, EnsembleClassifier):
         labels = self.classes_[codes]
         splits = read_splits(self.cv, X, labels, rows.weight, is_classifier=True, groups=groups)
         check_classes(splits, codes, rows.weight, self.classes_)
+        rows = replace(rows, parts=fold_of_rows(splits, rows.n_rows))
         backend = self._choose_backend(rows)
         settings = self._solver_settings(backend)
+        if self._votes:
+            with Task.of_fit(self, 2, X, y, sample_weight) as task:
+                self._fit_vote(rows, codes, weight, splits, settings, task)
+            return
         predictions = held_out_predictions(self.classes_, self.reduction_, self.loss_)
         validation = self._validation(rows, labels, splits, share_right, predictions, settings)
         variant = Variant({}, self._problems(codes, weight))
@@ -279,6 +303,56 @@ class InfiniteEnsembleClassifierCV(SelectsSettings, EnsembleClassifier):
             self.calibration_ = self._calibrate(lambda: (selection.values, *held_out))
             self.out_of_fold_ = self._out_of_fold(selection, *held_out)
             self._refit(selection, settings, task)
+
+    def _can_vote(self, rows: TrainingRows, backend: Backend) -> bool:
+        is_by_class = self.multiclass != "one-vs-one" and self.decision_function_shape == "ovr"
+        has_one_machine = len(self.classes_) == 2
+        return super()._can_vote(rows, backend) and (is_by_class or has_one_machine)
+
+    def _fit_vote(
+        self,
+        rows: TrainingRows,
+        codes: IntArray,
+        weight: FloatArray,
+        splits: list[FoldRows],
+        settings: SolverSettings,
+        task: Task,
+    ) -> None:
+        """Fit machines that vote, one value per class; its values are log-odds."""
+        self.reduction_ = as_reduction("one-vs-rest", len(self.classes_))
+        link = MultinomialLink(self.reduction_)
+        labels, signs = self.classes_[codes], self._signs(codes)
+        validation = self._validation(
+            rows,
+            labels,
+            splits,
+            share_right,
+            lambda values: HeldOutVotes(self.classes_, self.reduction_, values),
+            settings,
+        )
+        problem = VoteProblem(
+            [Problem.for_signs(Squared, each, weight) for each in signs],
+            [Problem.for_signs(Logistic, each, weight) for each in signs],
+            np.column_stack(signs),
+            codes,
+            weight,
+            len(self.classes_),
+        )
+        vote = self._vote(validation, problem, True, task)
+        tested = np.concatenate([split.tested for split in vote.splits])
+        held_out = vote.values, codes[tested], rows.weight[tested]
+        probabilities: FloatArray | None = None
+        if self.calibration == "isotonic":
+            self.calibration_ = Calibration.from_held_out("isotonic", self.reduction_, *held_out)
+            probabilities = cross_fitted_probabilities(
+                "isotonic", self.reduction_, vote.splits, *held_out
+            )
+        elif self.calibration is not None:
+            self.calibration_, probabilities = link, link.probabilities(vote.values)
+        else:
+            self.calibration_ = None
+        known = self.classes_, self.reduction_, probabilities
+        self.out_of_fold_ = OutOfFold.of_classes(vote.splits, vote.values, *known)
 
     def _out_of_fold(self, selection: Selection, codes: IntArray, weight: FloatArray) -> OutOfFold:
         """Return the predictions of held-out rows, with probabilities if there are any."""

@@ -4,7 +4,8 @@ import warnings
 from abc import ABC
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, ClassVar, Literal
+from dataclasses import replace
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -20,6 +21,8 @@ from kernsemble._progress import CallbackSupportMixin, Task
 from kernsemble._typing import ArrayLike, FloatArray, Rows
 from kernsemble._validation import as_table
 from kernsemble.kernels import Kernel, as_kernel
+from kernsemble.preprocessing import LearnedKind, ScalingKind
+from kernsemble.preprocessing.supervised import accepts_categories, is_learned
 from kernsemble.solvers import Status
 from kernsemble.solvers.losses import LOSSES, LearningTask, Loss, default_loss, losses_for
 from kernsemble.svm.backends import BACKENDS, cheapest_backend, check_solver
@@ -117,8 +120,8 @@ class KernelMachine(CardMixin, CallbackSupportMixin, ReadsTables, ABC):  # type:
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = self._allows_missing and all(
-            map(supports_missing, self._requested_kernels())
+        tags.input_tags.allow_nan = self._scales_categories or (
+            self._allows_missing and all(map(supports_missing, self._requested_kernels()))
         )
         return tags
 
@@ -148,6 +151,8 @@ class KernelMachine(CardMixin, CallbackSupportMixin, ReadsTables, ABC):  # type:
     def _check_settings(self) -> None:
         check_choice("loss", self.loss, ("auto", *losses_for(self._task)))
         check_solver(self.solver, LOSSES[self._loss_for(self.solver)])
+        for each in self._scalings():
+            check_choice("scaling", each, (*get_args(ScalingKind), *get_args(LearnedKind), None))
         check_count("max_levels", self.max_levels, 2)
         if self.n_slices is not None:
             check_count("n_slices", self.n_slices)
@@ -173,13 +178,32 @@ class KernelMachine(CardMixin, CallbackSupportMixin, ReadsTables, ABC):  # type:
         """Return the kernels to fit, or to select from."""
         return as_list(self.kernel)
 
+    def _scalings(self) -> list[Any]:
+        """Return the scalings to fit, or to select from."""
+        return as_list(self.scaling)
+
+    @property
+    def _scales_categories(self) -> bool:
+        """Whether every scaling makes numbers of categories and missing values."""
+        return all(map(accepts_categories, self._scalings()))
+
     def _unbound_kernels(self) -> list[Kernel]:
         """Return the kernels on the columns of the training rows."""
-        return [self._columns.kernel(each) for each in self._requested_kernels()]
+        scaling = self._scalings()[0] if self._scales_categories else None
+        return [self._kernel_on_columns(each, scaling) for each in self._requested_kernels()]
+
+    def _kernel_on_columns(self, kernel: str | Kernel, scaling: Any) -> Kernel:
+        """Return a kernel on the columns of the training rows, on their scale."""
+        columns = self._columns
+        if accepts_categories(scaling):
+            columns = replace(columns, is_category=np.zeros_like(columns.is_category))
+        return columns.kernel(kernel)
 
     def _read_training_rows(self, X: ArrayLike, y: ArrayLike, **settings: Any) -> tuple[Rows, Any]:
         """Return checked rows, in which every missing value has a hypothesis, and targets."""
         rows, y = self._read_rows(X, y, **settings)
+        if self._scales_categories:
+            return rows, y
         kernels = self._unbound_kernels()
         return self._columns.handle_missing(rows, kernels, self.solver, self._allows_missing), y
 
@@ -196,9 +220,10 @@ class KernelMachine(CardMixin, CallbackSupportMixin, ReadsTables, ABC):  # type:
             rows,
             self._unbound_kernels(),
             LOSSES[self._loss_for("auto")],
-            has_missing=has_missing(rows.X),
-            is_mixed=self.mixed_table_ is not None,
+            has_missing=has_missing(rows.X) and not self._scales_categories,
+            is_mixed=self.mixed_table_ is not None and not self._scales_categories,
             is_hard_margin=self._is_hard_margin,
+            has_learned_scaling=any(map(is_learned, self._scalings())),
         )
 
     @property
@@ -269,7 +294,14 @@ class KernelMachine(CardMixin, CallbackSupportMixin, ReadsTables, ABC):  # type:
 
     def _read_again(self, X: ArrayLike) -> Rows:
         rows, is_supported = super()._read_again(X), self.machines_.supports_missing
-        return self._columns.handle_missing(rows, [self.kernel_], self.solver_, is_supported)
+        if self.machines_.scales_categories:
+            return rows
+        return self._columns.handle_missing(rows, self._fitted_kernels, self.solver_, is_supported)
+
+    @property
+    def _fitted_kernels(self) -> list[Kernel]:
+        """The bound kernels that rows to predict are compared by."""
+        return [self.kernel_]
 
 
 def as_list(values: Any) -> list[Any]:

@@ -123,6 +123,12 @@ class OneVersusRest(Reduction):
         return shares / shares.sum(axis=1, keepdims=True)
 
 
+def one_versus_rest_signs(codes: IntArray, n_classes: int) -> FloatArray:
+    """Return +1 for the rows of each class (columns), −1 for others; one column for two classes."""
+    reduction: Reduction = OneVersusRest(n_classes) if n_classes > 2 else OneVersusOne(n_classes)
+    return np.column_stack([reduction.signs(codes, k) for k in range(reduction.n_machines)])
+
+
 def as_reduction(multiclass: Multiclass, n_classes: int, shape: DecisionShape = "ovr") -> Reduction:
     """Return the reduction with a name.
 

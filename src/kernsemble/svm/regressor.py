@@ -11,7 +11,7 @@ from kernsemble._progress import Task, with_callbacks
 from kernsemble._typing import ArrayLike, FloatArray
 from kernsemble._validation import read_weights
 from kernsemble.kernels import Kernel
-from kernsemble.preprocessing import ScalingKind
+from kernsemble.preprocessing import AnyKind
 from kernsemble.svm.backends.base import Candidate, Machines, TrainingRows
 from kernsemble.svm.estimator import KernelMachine
 from kernsemble.svm.problem import Problem, TargetScale
@@ -30,8 +30,9 @@ class EnsembleRegressor(RegressorMixin, KernelMachine):
         """Return weighted rows and their numbers."""
         X, y = self._read_training_rows(X, y, y_numeric=True)
         weight = read_weights(sample_weight, X.shape[0])
-        rows = TrainingRows(X, weight, self._columns.is_category)
-        return rows, np.asarray(y, dtype=np.float64)
+        y = np.asarray(y, dtype=np.float64)
+        targets = TargetScale.from_targets(y, weight).standardise(y)[:, np.newaxis]
+        return TrainingRows(X, weight, self._columns.is_category, targets), y
 
     def _problem(
         self, y: FloatArray, weight: FloatArray, epsilon: float, scale: TargetScale
@@ -159,7 +160,7 @@ class InfiniteEnsembleRegressor(EnsembleRegressor):
         self,
         kernel: str | Kernel = "stump",
         C: float | Literal["scale"] = "scale",
-        scaling: ScalingKind | None = "range",
+        scaling: AnyKind | None = "range",
         epsilon: float | Literal["scale"] = "scale",
         tol: float = 1e-3,
         max_iter: int | None = None,
@@ -224,7 +225,7 @@ class InfiniteEnsembleRegressor(EnsembleRegressor):
         self.epsilon_ = self._width(scale.spread)
         problem = self._problem(target, rows.weight, self.epsilon_ / scale.spread, scale)
         with Task.of_fit(self, 1, X, y, sample_weight) as task:
-            candidate = Candidate(self._columns.kernel(self.kernel), self.scaling)
+            candidate = Candidate(self._kernel_on_columns(self.kernel, self.scaling), self.scaling)
             prepared = backend.open(rows, settings).prepare(candidate)
             self.C_ = self._penalty(prepared, problem.penalty_unit)
             self._fit_machines(prepared, [problem], settings, last, task)

@@ -1,24 +1,27 @@
 """A regression ensemble whose settings are selected by cross-validation."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.metrics import get_scorer
 
 from kernsemble._arguments import check_not_negative
-from kernsemble._folds import as_grid, read_splits
+from kernsemble._folds import as_grid, fold_of_rows, read_splits
 from kernsemble._jobs import within_n_jobs
 from kernsemble._progress import Task, with_callbacks
 from kernsemble._typing import ArrayLike, IntArray
 from kernsemble.kernels import Kernel
-from kernsemble.preprocessing import ScalingKind
+from kernsemble.preprocessing import AnyKind
+from kernsemble.solvers.losses import Squared
 from kernsemble.svm.model_selection.cross_validation import HeldOutNumbers
 from kernsemble.svm.model_selection.grid import Variant
 from kernsemble.svm.model_selection.out_of_fold import OutOfFold
 from kernsemble.svm.model_selection.selecting_estimator import SelectsSettings
-from kernsemble.svm.problem import TargetScale
+from kernsemble.svm.problem import Problem, TargetScale
 from kernsemble.svm.regressor import EnsembleRegressor
+from kernsemble.svm.vote.voting import VoteProblem
 
 GRID = tuple(2.0**power for power in range(-11, 8, 2))  # values of C, in standard deviations of y
 
@@ -80,6 +83,11 @@ class InfiniteEnsembleRegressorCV(SelectsSettings, EnsembleRegressor):
     n_grids : int, default=512
         Number of random grids, whose cells are leaves of trees, that the additive solver samples
         for each `Laplacian` or `DecisionTree`.
+    max_members : int, default=6
+        Maximum number of machines that vote for ``kernel="auto"``.
+    time_budget : float or None, default=None
+        Approximate number of seconds for the vote of ``kernel="auto"``, checked between machines:
+        fewer candidates are compared, and the best vote so far is returned. None for no limit.
     n_jobs : int or None, default=None
         Number of threads of `fit` and of predictions; −1 is all cores, −2 all but one. None is
         all cores, or the number in the environment variable NUMBA_NUM_THREADS.
@@ -158,7 +166,7 @@ class InfiniteEnsembleRegressorCV(SelectsSettings, EnsembleRegressor):
         epsilons: Sequence[float] = (0.01, 0.1),
         cv: Any = 5,
         scoring: Any = None,
-        scaling: ScalingKind | Literal["auto"] | Sequence[ScalingKind | None] | None = "auto",
+        scaling: AnyKind | Literal["auto"] | Sequence[AnyKind | None] | None = "auto",
         tol: float = 1e-3,
         max_iter: int | None = None,
         cache_size: float | None = None,
@@ -168,6 +176,8 @@ class InfiniteEnsembleRegressorCV(SelectsSettings, EnsembleRegressor):
         max_levels: int = 256,
         n_slices: int | None = None,
         n_grids: int = 512,
+        max_members: int = 6,
+        time_budget: float | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
@@ -186,6 +196,8 @@ class InfiniteEnsembleRegressorCV(SelectsSettings, EnsembleRegressor):
         self.max_levels = max_levels
         self.n_slices = n_slices
         self.n_grids = n_grids
+        self.max_members = max_members
+        self.time_budget = time_budget
         self.n_jobs = n_jobs
         self.verbose = verbose
 
@@ -232,11 +244,20 @@ class InfiniteEnsembleRegressorCV(SelectsSettings, EnsembleRegressor):
     ) -> None:
         rows, target = self._read(X, y, sample_weight)
         splits = read_splits(self.cv, X, target, rows.weight, is_classifier=False, groups=groups)
+        rows = replace(rows, parts=fold_of_rows(splits, rows.n_rows))
         backend = self._choose_backend(rows)
         settings = self._solver_settings(backend)
         r2 = get_scorer("r2")
         validation = self._validation(rows, target, splits, r2, HeldOutNumbers, settings)
         scale = TargetScale.from_targets(target, rows.weight)
+        if self._votes:
+            problems = [Problem.for_numbers(Squared, target, rows.weight, 0.0, scale)]
+            column = target[:, np.newaxis]
+            problem = VoteProblem(problems, problems, column, None, rows.weight, 0)
+            with Task.of_fit(self, 2, X, y, sample_weight) as task:
+                vote = self._vote(validation, problem, False, task)
+            self.out_of_fold_ = OutOfFold.of_numbers(vote.splits, vote.values)
+            return
         variants = [
             Variant({"epsilon": each}, [self._problem(target, rows.weight, each, scale)])
             for each in (epsilons if self._loss.has_epsilon else [0.0])

@@ -26,7 +26,8 @@ from kernsemble.solvers.regularization_path import (
     solve_regularization_path,
 )
 from kernsemble.svm.backends.base import Candidate, TrainingRows, solve_each
-from kernsemble.svm.backends.matrix import MatrixWorkspace, expansion_values
+from kernsemble.svm.backends.matrix import MatrixWorkspace
+from kernsemble.svm.backends.prepared_matrix import expansion_values
 from kernsemble.svm.estimator import ReadsTables
 from kernsemble.svm.multiclass import (
     DecisionShape,

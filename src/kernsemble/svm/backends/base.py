@@ -29,7 +29,7 @@ from kernsemble._threads import run
 from kernsemble._typing import BoolArray, FloatArray, IntArray, Rows
 from kernsemble._value_object import Value
 from kernsemble.kernels import Kernel
-from kernsemble.preprocessing import FeatureScaling, ScalingKind
+from kernsemble.preprocessing import AnyKind, AnyScaling
 from kernsemble.solvers import Fold, Status
 from kernsemble.solvers.interrupts import StopSignal, Watch
 from kernsemble.solvers.losses import LOSSES, Loss
@@ -40,11 +40,17 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, eq=False)
 class TrainingRows:
-    """Rows and their weights; columns of categories hold integer codes from 0."""
+    """Rows and their weights; columns of categories hold integer codes from 0.
+
+    Scalings are learned from `targets`, of shape (n, n_targets): signs of classes, or standardised
+    numbers. `parts` are the folds of the rows, if these are a partition.
+    """
 
     X: Rows
     weight: FloatArray
     is_category: BoolArray
+    targets: FloatArray | None = None
+    parts: IntArray | None = None
 
     @property
     def n_rows(self) -> int:
@@ -53,7 +59,8 @@ class TrainingRows:
 
     def among(self, rows: IntArray) -> "TrainingRows":
         """Return some of the rows."""
-        return TrainingRows(self.X[rows], self.weight[rows], self.is_category)
+        parts = [None if each is None else each[rows] for each in (self.targets, self.parts)]
+        return TrainingRows(self.X[rows], self.weight[rows], self.is_category, *parts)
 
 
 @dataclass(frozen=True)
@@ -61,7 +68,7 @@ class Candidate:
     """A kernel, not bound to data, and the scaling of its features."""
 
     kernel: Kernel
-    scaling: ScalingKind | None
+    scaling: AnyKind | None
 
 
 @dataclass(frozen=True)
@@ -76,6 +83,7 @@ class SolverSettings:
     n_slices: int | None = None
     n_grids: int = 512
     random_state: Any = 0
+    dtype: type[np.floating[Any]] | None = None  # of kernel matrices, by default that of the rows
 
     def draw_seed(self) -> int:
         """Return a random seed; the random state is advanced only if one is drawn."""
@@ -92,6 +100,7 @@ class Workload:
     has_missing: bool = False
     is_mixed: bool = False  # rows to predict may have missing values even if none is in training
     is_hard_margin: bool = False
+    has_learned_scaling: bool = False
 
 
 class Machines(Value, ABC):
@@ -101,6 +110,11 @@ class Machines(Value, ABC):
     @abstractmethod
     def supports_missing(self) -> bool:
         """Whether rows to predict may have missing values."""
+
+    @property
+    def scales_categories(self) -> bool:
+        """Whether the scaling makes numbers of categories and missing values."""
+        return False
 
     @abstractmethod
     def values(self, X: Rows, budget: Budget) -> FloatArray:
@@ -124,12 +138,17 @@ class Solved(NamedTuple):
     shortfall: str  # the distance from the optimum, for the warning of machines that stopped early
 
 
-@dataclass(frozen=True, eq=False)
 class PreparedRows(ABC):
-    """Training rows prepared for one kernel and scaling."""
+    """Training rows prepared for one kernel and scaling.
 
-    scaling: FeatureScaling
-    kernel: Kernel  # bound
+    Attributes
+    ----------
+    scaling, kernel
+        The scaling and the kernel, bound to the rows.
+    """
+
+    scaling: AnyScaling
+    kernel: Kernel
 
     @abstractmethod
     def inverse_mean_distance(self) -> float:
@@ -156,6 +175,25 @@ class PreparedRows(ABC):
         on_solved: Callable[[], None],
     ) -> list[Fold]:
         """Return for each fold the decision values of its held-out rows, at every C."""
+
+    def solve_all_folds(
+        self,
+        problems: Sequence[Problem],
+        Cs: Sequence[float],
+        held_out: Sequence[IntArray],
+        settings: SolverSettings,
+        task: Task,
+    ) -> list[list[Fold]]:
+        """Return the folds of every problem, one problem after another by default."""
+        found = []
+        for problem in problems:
+            with task.part("machine", n_parts=len(Cs) * len(held_out)) as part:
+
+                def note(part: Task = part) -> None:
+                    part.note("problem")
+
+                found.append(self.solve_folds(problem, Cs, held_out, settings, on_solved=note))
+        return found
 
 
 class Workspace(ABC):
@@ -234,7 +272,8 @@ def check_solver(solver: str, loss: type[Loss]) -> None:
         supported = [
             name
             for name, each in LOSSES.items()
-            if each.task == loss.task and BACKENDS[solver].supports(each)
+            if (each.task == loss.task or "both" in {each.task, loss.task})
+            and BACKENDS[solver].supports(each)
         ]
         others = [each.name for each in BACKENDS.values() if each.supports(loss)]
         raise ValueError(

@@ -13,10 +13,10 @@ from sklearn.exceptions import ConvergenceWarning
 from kernsemble._folds import FoldRows, HeldOutClassifier, comparable_means
 from kernsemble._progress import Task
 from kernsemble._typing import ArrayLike, FloatArray, IntArray, Rows
-from kernsemble.solvers import Status
+from kernsemble.solvers import Fold, Status
 from kernsemble.solvers.losses import LOSSES, loss_with_probabilities
 from kernsemble.svm.backends.base import PreparedRows, SolverSettings, TrainingRows
-from kernsemble.svm.calibration import Calibration
+from kernsemble.svm.calibration import Calibration, MultinomialLink
 from kernsemble.svm.multiclass import Reduction
 from kernsemble.svm.problem import Problem
 
@@ -50,6 +50,13 @@ class HeldOutProbabilities(HeldOutClasses):
 
     def predict_proba(self, X: ArrayLike) -> FloatArray:  # noqa: ARG002
         return Calibration.from_loss(self.loss, self.reduction).probabilities(self.values)
+
+
+class HeldOutVotes(HeldOutClasses):
+    """The predictions of a vote, whose values are log-odds."""
+
+    def predict_proba(self, X: ArrayLike) -> FloatArray:  # noqa: ARG002
+        return MultinomialLink(self.reduction).probabilities(self.values)
 
 
 class HeldOutNumbers(RegressorMixin, BaseEstimator):
@@ -125,34 +132,26 @@ class CrossValidation:
         self, prepared: PreparedRows, problems: Sequence[Problem], Cs: Sequence[float], task: Task
     ) -> Trial:
         """Solve every problem at every C on every fold, and score the held-out rows."""
-        machines, statuses = [], list[Status]()
-        for problem in problems:
-            with task.part("machine", n_parts=len(Cs) * len(self.splits)) as part:
-                values, found = self._solve(prepared, problem, Cs, part)
-            machines.append(values)
-            statuses.extend(found)
-        values = [np.stack(fold, axis=2) for fold in zip(*machines, strict=True)]
+        held_out = [split.held_out for split in self.splits]
+        found = prepared.solve_all_folds(problems, Cs, held_out, self.settings, task)
+        values = self.tested_values(problems, found)
         scores = self._scores(values, len(Cs))
         best = np.argmax(comparable_means(scores))
-        held_out = np.concatenate([fold[best] for fold in values])
-        return Trial(Cs, scores, held_out, tuple(statuses))
+        statuses = [status for folds in found for fold in folds for status in fold.statuses]
+        return Trial(Cs, scores, np.concatenate([fold[best] for fold in values]), tuple(statuses))
 
-    def _solve(
-        self, prepared: PreparedRows, problem: Problem, Cs: Sequence[float], task: Task
-    ) -> tuple[list[FloatArray], list[Status]]:
-        """Return for each fold the values of the tested rows (columns) at every C; statuses."""
-        folds = prepared.solve_folds(
-            problem,
-            Cs,
-            [split.held_out for split in self.splits],
-            self.settings,
-            on_solved=lambda: task.note("problem"),
-        )
-        values = [
-            problem.scale.restore(fold.decisions[:, split.places])
-            for fold, split in zip(folds, self.splits, strict=True)
+    def tested_values(
+        self, problems: Sequence[Problem], found: Sequence[Sequence[Fold]]
+    ) -> list[FloatArray]:
+        """Return for each fold the values of the tested rows: (n_Cs, n_tested, n_machines)."""
+        machines = [
+            [
+                problem.scale.restore(fold.decisions[:, split.places])
+                for fold, split in zip(folds, self.splits, strict=True)
+            ]
+            for problem, folds in zip(problems, found, strict=True)
         ]
-        return values, [status for fold in folds for status in fold.statuses]
+        return [np.stack(fold, axis=2) for fold in zip(*machines, strict=True)]
 
     def _scores(self, values: list[FloatArray], n_penalties: int) -> FloatArray:
         """Return the score at every C (rows) on every fold (columns).

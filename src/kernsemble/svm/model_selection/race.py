@@ -13,7 +13,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from kernsemble._folds import FoldRows, comparable_means
+from kernsemble._folds import FoldRows, comparable_means, is_partition
 from kernsemble._progress import Task
 from kernsemble._typing import FloatArray, IntArray, Rows
 from kernsemble.kernels import Exponential, Kernel, Laplacian, Mixed, Perceptron, Stump
@@ -205,9 +205,9 @@ def race_candidates(
     fewer widths and scales.
     """
     is_long = n_machines > MANY_MACHINES
-    wrap = _wrapper(rows)
+    wrap = wrapper(rows)
     found = []
-    kinds = [each for each in _distinct_scalings(rows) if not is_long or each in FEW_SCALINGS]
+    kinds = [each for each in distinct_scalings(rows) if not is_long or each in FEW_SCALINGS]
     for kind in scalings or kinds:
         scaled = scaled_rows(rows, kind)
         for family in FAMILIES:
@@ -229,7 +229,7 @@ def scaled_rows(rows: TrainingRows, kind: ScalingKind | None) -> Rows:
     return scaling.sparing(rows.is_category).transform(rows.X)
 
 
-def _wrapper(rows: TrainingRows) -> Callable[[Kernel], Kernel]:
+def wrapper(rows: TrainingRows) -> Callable[[Kernel], Kernel]:
     """Return the function that makes a kernel of numbers one of these rows."""
     if not rows.is_category.any() and not has_missing(rows.X):
         return lambda kernel: kernel
@@ -237,7 +237,7 @@ def _wrapper(rows: TrainingRows) -> Callable[[Kernel], Kernel]:
     return lambda kernel: Mixed(kernel, columns)
 
 
-def _distinct_scalings(rows: TrainingRows) -> tuple[ScalingKind, ...]:
+def distinct_scalings(rows: TrainingRows) -> tuple[ScalingKind, ...]:
     """Return the scalings that differ by more than a factor, as on columns of two values."""
     stumps = FeatureScaling.from_rows(rows.X, "distinct", rows.weight).stumps
     assert stumps is not None
@@ -302,11 +302,14 @@ def _sizes(n: int, fewest: int) -> list[int]:
 
 def _few(splits: Sequence[FoldRows]) -> list[FoldRows]:
     """Return few folds: joined if every row is held out once, else the last ones."""
-    tested = np.concatenate([split.tested for split in splits])
-    n_held_out = sum(len(split.held_out) for split in splits)
-    if len(splits) <= N_FOLDS or not len(np.unique(tested)) == len(tested) == n_held_out:
-        return list(splits[-N_FOLDS:])
-    joined = (np.concatenate([s.tested for s in splits[k::N_FOLDS]]) for k in range(N_FOLDS))
+    return joined_folds(splits, N_FOLDS)
+
+
+def joined_folds(splits: Sequence[FoldRows], n_folds: int) -> list[FoldRows]:
+    """Return at most `n_folds` folds: joined if every row is held out once, else the last ones."""
+    if len(splits) <= n_folds or not is_partition(splits):
+        return list(splits[-n_folds:])
+    joined = (np.concatenate([s.tested for s in splits[k::n_folds]]) for k in range(n_folds))
     return [FoldRows(np.sort(rows), np.sort(rows)) for rows in joined]
 
 

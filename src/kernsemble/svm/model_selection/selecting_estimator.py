@@ -7,10 +7,11 @@ from itertools import product
 from typing import Any, ClassVar, get_args
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.metrics import get_scorer
 
-from kernsemble._arguments import check_positive
+from kernsemble._arguments import check_count, check_positive
 from kernsemble._folds import FoldRows, as_grid
 from kernsemble._progress import Task
 from kernsemble._typing import FloatArray, IntArray
@@ -18,7 +19,7 @@ from kernsemble.exceptions import ArgumentError
 from kernsemble.kernels import Kernel, Mixed, Stump
 from kernsemble.kernels.registry import AUTO
 from kernsemble.preprocessing import ScalingKind
-from kernsemble.solvers.losses import LOSSES, default_loss
+from kernsemble.solvers.losses import LOSSES, Squared, default_loss
 from kernsemble.svm.backends import BACKENDS, cheapest_backend
 from kernsemble.svm.backends.base import Backend, Candidate, SolverSettings, TrainingRows
 from kernsemble.svm.estimator import KernelMachine, as_list
@@ -36,6 +37,12 @@ from kernsemble.svm.model_selection.race import (
     sample_rows,
 )
 from kernsemble.svm.model_selection.search_summary import SearchSummary, listed, scales
+from kernsemble.svm.vote.machines import VoteMachines
+from kernsemble.svm.vote.portfolio import entrants
+from kernsemble.svm.vote.voting import MAX_FINALISTS, Clock, Vote, VoteProblem, Voting
+
+EXACT, TABLES = "exact", "additive"  # backends of a vote
+MATRICES_OF_A_VOTE = 2.5  # number of matrices between all rows in memory
 
 
 class SelectsSettings(KernelMachine):
@@ -44,6 +51,8 @@ class SelectsSettings(KernelMachine):
     Cs: Sequence[float] | None
     cv: Any
     scoring: Any
+    max_members: int
+    time_budget: float | None
     default_grid: ClassVar[Sequence[float]]
 
     @property
@@ -57,6 +66,9 @@ class SelectsSettings(KernelMachine):
     def _requested_scalings(self) -> list[ScalingKind | None] | None:
         """Return the scalings to select from, None for the default."""
         return None if self.scaling == "auto" else as_list(self.scaling)
+
+    def _scalings(self) -> list[Any]:
+        return self._requested_scalings() or ["range"]
 
     def _check_settings(self) -> None:
         super()._check_settings()
@@ -83,7 +95,21 @@ class SelectsSettings(KernelMachine):
             workload = replace(workload, kernels=[Mixed(Stump())])
         backend = cheapest_backend(workload, able)
         self.solver_, self.loss_ = backend.name, self._loss_for(backend.name)
+        if self._can_vote(rows, backend):
+            self.loss_ = Squared.name
         return backend
+
+    def _can_vote(self, rows: TrainingRows, backend: Backend) -> bool:
+        """Return whether machines of the squared loss vote, in place of a race for one kernel."""
+        if not backend.supports_any_kernel or self.loss not in {"auto", Squared.name}:
+            return False
+        most = self._budget.n_bytes / (MATRICES_OF_A_VOTE * 8.0)
+        return rows.n_rows <= min(MAX_ROWS, np.sqrt(most))
+
+    @property
+    def _votes(self) -> bool:
+        """Whether the machines of this fit vote."""
+        return self._is_automatic and self.loss_ == Squared.name and self.solver_ == EXACT
 
     def _backends(self) -> list[Backend]:
         """Return the backends that `solver` allows."""
@@ -165,6 +191,51 @@ class SelectsSettings(KernelMachine):
         self.C_ = selection.params["C"] * selection.problems[0].penalty_unit
         return selection
 
+    @property
+    def _fitted_kernels(self) -> list[Kernel]:
+        if not isinstance(self.machines_, VoteMachines):
+            return super()._fitted_kernels
+        return [each.kernel for each in self.machines_.members if not each.has_tables]
+
+    def _vote(
+        self,
+        validation: CrossValidation,
+        problem: VoteProblem,
+        is_classifier: bool,
+        fit: Task,
+    ) -> Vote:
+        """Find the members of the vote and their weights, and store the machines and scores."""
+        check_count("max_members", self.max_members)
+        if self.time_budget is not None:
+            check_positive("time_budget", self.time_budget)
+        clock, rows = Clock(self.time_budget), validation.rows
+        grid = None if self.Cs is None else self._penalty_grid(None)
+        additive = None if sparse.issparse(rows.X) else self._columns.kernel("stump")
+        candidates = entrants(rows, additive, self._requested_scalings(), grid, is_classifier)
+        voting = Voting(
+            validation,
+            problem,
+            BACKENDS[EXACT],
+            BACKENDS[TABLES],
+            self._strata(validation.y),
+            self.max_members,
+            clock,
+        )
+        rng = np.random.default_rng(validation.settings.draw_seed())
+        n_parts = len(candidates) + MAX_FINALISTS
+        with fit.part("selection", 0, n_parts) as task, fit.part("refit", 1, MAX_FINALISTS) as last:
+            vote = voting.run(candidates, rng, task, last)
+        self.search_summary_ = vote.summary
+        self.cv_results_, self.race_results_ = vote.results, vote.race_results
+        self.best_index_ = len(vote.results["params"]) - 1
+        self.best_params_ = vote.results["params"][self.best_index_]
+        self.best_score_ = float(vote.results["mean_test_score"][self.best_index_])
+        self.machines_, self.intercept_ = vote.machines, vote.machines.intercept
+        self.n_iter_ = 1
+        for name, value in vote.machines.attributes().items():
+            setattr(self, name, value)
+        return vote
+
     def _refit(self, selection: Selection, settings: SolverSettings, task: Task) -> None:
         """Fit the machines of the selected settings on all rows."""
         with task.part("refit", 1, len(selection.problems)) as part:
@@ -177,15 +248,15 @@ class SelectsSettings(KernelMachine):
         kernels = self._requested_kernels()
         default = list(get_args(ScalingKind)) if self._is_automatic else ["range"]
         scalings = self._requested_scalings() or default
-        pairs = list(product(zip(kernels, self._unbound_kernels(), strict=True), scalings))
+        pairs = list(product(kernels, scalings))
         self.search_summary_ = self._summary_of_grid(validation.rows, kernels, len(scalings))
         n_machines = sum(len(variant.problems) for variant in variants)
         with task.part("selection", 0, len(pairs) * n_machines) as part:
             return search_grid(
                 validation,
                 backend.open(validation.rows, validation.settings),
-                [Candidate(kernel, scaling) for (_, kernel), scaling in pairs],
-                [{"kernel": label, "scaling": scaling} for (label, _), scaling in pairs],
+                [Candidate(self._kernel_on_columns(*pair), pair[1]) for pair in pairs],
+                [{"kernel": kernel, "scaling": scaling} for kernel, scaling in pairs],
                 variants,
                 [self._penalty_grid(backend.penalty_multiples)] * len(pairs),
                 self.scoring,

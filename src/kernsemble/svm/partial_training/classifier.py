@@ -19,7 +19,8 @@ from kernsemble._validation import read_weights
 from kernsemble.kernels import Kernel
 from kernsemble.preprocessing import FeatureScaling, ScalingKind
 from kernsemble.solvers.multiplicative import UpdateStatus
-from kernsemble.svm.backends.matrix import expansion_values, needs_unscaled_rows
+from kernsemble.svm.backends.matrix import needs_unscaled_rows
+from kernsemble.svm.backends.prepared_matrix import expansion_values
 from kernsemble.svm.columns import Columns
 from kernsemble.svm.multiclass import DecisionShape, Multiclass, MulticlassMixin, check_shape
 from kernsemble.svm.partial_training.expansion import Expansion, interpolated, without_rounding

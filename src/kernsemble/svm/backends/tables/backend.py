@@ -26,6 +26,7 @@ from kernsemble.kernels.algebra import terms
 from kernsemble.kernels.binning import has_cells
 from kernsemble.kernels.slices import NoSlicesError, slices_of
 from kernsemble.preprocessing import FeatureScaling
+from kernsemble.preprocessing.supervised import is_learned
 from kernsemble.solvers import Fold
 from kernsemble.solvers.additive import (
     AdditiveSolution,
@@ -104,6 +105,8 @@ class TableMachines(Machines):
 class PreparedTables(PreparedRows):
     """A scaling and a kernel bound to the rows, and the tables of its slices and cells."""
 
+    scaling: FeatureScaling
+    kernel: Kernel
     weight: FloatArray
     blocks: list[Block]
     tables: Tables
@@ -258,6 +261,11 @@ class TablesWorkspace(Workspace):
         return np.where(np.isnan(self.X), medians.astype(self.X.dtype), self.X)
 
     def prepare(self, candidate: Candidate) -> PreparedTables:
+        if is_learned(candidate.scaling):
+            raise ValueError(
+                f"scaling = {candidate.scaling!r} needs the kernel matrix: use solver='exact', or "
+                "another scaling"
+            )
         scaling = FeatureScaling.from_rows(self.filled, candidate.scaling, self.weight)
         scaling = scaling.sparing(self.is_category)
         rows = scaling.transform(self.filled)
@@ -325,7 +333,11 @@ class TablesBackend(Backend):
 
     def cost(self, workload: Workload) -> float:
         n, n_features = workload.rows.X.shape
-        if workload.is_hard_margin or sparse.issparse(workload.rows.X):
+        if (
+            workload.has_learned_scaling
+            or workload.is_hard_margin
+            or sparse.issparse(workload.rows.X)
+        ):
             return np.inf
         if n <= self.rows_worth_tables and not workload.is_mixed:
             return float(self.rows_worth_tables) * n  # at least, whatever the kernels

@@ -1,0 +1,147 @@
+r"""Stacking: the weights of a vote, found on left-out values of its members.
+
+.. math:: F(x) = \textstyle\sum_m w_m f_m(x) + b, \qquad w \ge 0
+
+Weights that are not negative keep the vote between its members (Wolpert 1992; Breiman 1996). For
+numbers they minimise the squared error, for classes the log-loss: with two classes
+:math:`F` is then a log-odds, with K classes there is one value per class, all members have one
+weight for all of them, and probabilities are a softmax. Both problems are convex.
+"""
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from scipy.optimize import minimize, nnls
+from scipy.special import expit, logsumexp
+
+from kernsemble._typing import FloatArray, IntArray
+from kernsemble._value_object import short_repr
+
+MAX_ITER = 1_000
+TOL = 1e-9  # largest component of the projected gradient
+SHRINKAGE = 1e-6  # of the squared weights of standardised members, so that they are unique
+
+
+@dataclass(frozen=True, eq=False)
+class Stack:
+    """The weights of a vote.
+
+    Attributes
+    ----------
+    weights : array of shape (n_members,)
+        The weights, none negative.
+    bias : array of shape (n_values,)
+        The bias of each value.
+    loss : float
+        The mean squared error or log-loss of the left-out values.
+    """
+
+    weights: FloatArray
+    bias: FloatArray
+    loss: float
+
+    def __repr__(self) -> str:
+        return short_repr(self)
+
+    def of(self, values: FloatArray) -> FloatArray:
+        """Return the values of the vote, given those of the members, (n_members, n, n_values)."""
+        return np.asarray(np.tensordot(self.weights, values, axes=1) + self.bias)
+
+    @classmethod
+    def squared(cls, values: FloatArray, y: FloatArray, weight: FloatArray) -> Self:
+        """Return the weights with the smallest squared error.
+
+        Parameters
+        ----------
+        values : array of shape (n_members, n, n_values)
+            Left-out values of the members.
+        y : array of shape (n, n_values)
+            Targets.
+        weight : array of shape (n,)
+            Weights of the rows.
+        """
+        share = weight / weight.sum()
+        means, centre = np.einsum("n,mnk->mk", share, values), share @ y
+        root = np.sqrt(share)[:, np.newaxis]
+        columns = np.array([(root * f).ravel() for f in values - means[:, np.newaxis]]).T
+        units = _units(columns)
+        right = np.concatenate([(root * (y - centre)).ravel(), np.zeros(len(values))])
+        spread = np.sqrt(SHRINKAGE) * float(np.linalg.norm(right)) * np.eye(len(values))
+        found, _ = nnls(np.vstack([columns / units, spread]), right)
+        weights = found / units
+        stack = cls(weights, centre - weights @ means, 0.0)
+        error = float((share @ (y - stack.of(values)) ** 2).sum())
+        return cls(weights, stack.bias, error)
+
+    @classmethod
+    def logistic(
+        cls, values: FloatArray, codes: IntArray, weight: FloatArray, n_classes: int
+    ) -> Self:
+        """Return the weights with the smallest log-loss.
+
+        Parameters
+        ----------
+        values : array of shape (n_members, n, n_values)
+            Left-out values of the members: one per class, or a single one for two classes,
+            positive for the second.
+        codes : array of shape (n,)
+            Class of each row.
+        weight : array of shape (n,)
+            Weights of the rows.
+        n_classes : int
+            Number of classes.
+        """
+        n_members, n, n_values = values.shape
+        share = weight / weight.sum()
+        flat = values.reshape(n_members, -1)
+        units = _units(flat.T) / np.sqrt(n * n_values)
+        scaled = values / units[:, np.newaxis, np.newaxis]
+        one = codes[:, np.newaxis]
+        wanted = np.float64(one == (1 if n_classes == 2 else np.arange(n_classes)))
+
+        def loss(point: FloatArray) -> tuple[float, FloatArray]:
+            w, bias = point[:n_members], point[n_members:]
+            F = np.tensordot(w, scaled, axes=1) + bias
+            value, slope = _log_loss(F, wanted, n_classes)
+            slope *= share[:, np.newaxis]
+            gradient = np.concatenate(
+                [np.tensordot(scaled, slope, axes=2) + SHRINKAGE * w, slope.sum(axis=0)]
+            )
+            return float(share @ value) + 0.5 * SHRINKAGE * float(w @ w), gradient
+
+        start = np.concatenate([np.full(n_members, 1.0 / n_members), np.zeros(n_values)])
+        bounds = [(0.0, None)] * n_members + [(None, None)] * n_values
+        options = {"maxiter": MAX_ITER, "ftol": 0.0, "gtol": TOL, "maxls": 50}
+        found = minimize(loss, start, jac=True, bounds=bounds, method="L-BFGS-B", options=options)
+        weights = found.x[:n_members] / units
+        F = np.tensordot(weights, values, axes=1) + found.x[n_members:]
+        log_loss = float(share @ _log_loss(F, wanted, n_classes)[0])
+        return cls(weights, found.x[n_members:], log_loss)
+
+    def among(self, is_kept: FloatArray, n_members: int) -> Self:
+        """Return the weights of some members as those of all, zero for the others."""
+        weights = np.zeros(n_members)
+        weights[is_kept] = self.weights
+        return type(self)(weights, self.bias, self.loss)
+
+
+def influence(stack: Stack, values: FloatArray) -> FloatArray:
+    """Return the share of each member in the vote: its weight times its standard deviation."""
+    sizes = stack.weights * values.std(axis=1).mean(axis=1)
+    return np.asarray(sizes / (float(sizes.sum()) or 1.0))
+
+
+def _units(columns: FloatArray) -> FloatArray:
+    """Return the length of each column, 1 for those of zeros."""
+    lengths = np.linalg.norm(columns, axis=0)
+    return np.where(lengths > 0.0, lengths, 1.0)
+
+
+def _log_loss(F: FloatArray, wanted: FloatArray, n_classes: int) -> tuple[FloatArray, FloatArray]:
+    """Return the log-loss of every row, and its derivative with respect to every value."""
+    if n_classes == 2:
+        z = F[:, 0]
+        return np.logaddexp(0.0, z) - wanted[:, 0] * z, expit(F) - wanted
+    total = logsumexp(F, axis=1, keepdims=True)
+    return total[:, 0] - (wanted * F).sum(axis=1), np.exp(F - total) - wanted

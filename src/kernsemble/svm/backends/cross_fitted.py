@@ -1,0 +1,166 @@
+"""Kernel matrices of rows on a scale that was learned from their targets."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self, cast
+
+import numpy as np
+
+from kernsemble._memory import Budget
+from kernsemble._progress import Task
+from kernsemble._typing import IntArray
+from kernsemble.kernels import Exponential, Gaussian, Kernel, Perceptron
+from kernsemble.kernels.columns import leaves
+from kernsemble.preprocessing import AnyScaling
+from kernsemble.preprocessing.learned_measure import Norm
+from kernsemble.preprocessing.supervised import TargetScaling
+from kernsemble.solvers import Fold
+from kernsemble.svm.backends.base import (
+    Candidate,
+    Machines,
+    PreparedRows,
+    Solved,
+    SolverSettings,
+    TrainingRows,
+)
+from kernsemble.svm.backends.prepared_matrix import PreparedMatrix, SupportVectorMachines
+from kernsemble.svm.problem import Problem
+
+
+@dataclass(frozen=True, eq=False)
+class CrossFittedMatrix(PreparedRows):
+    """Rows on a scale that is learned from their targets.
+
+    Left-out rows are predicted by machines on a scale that was learned without them. The scale of
+    all rows is learned when it is first needed.
+    """
+
+    learner: TargetScaling
+    rows: TrainingRows
+    unbound: Kernel
+    budget: Budget
+    dtype: type[np.floating[Any]] | None = None
+
+    @classmethod
+    def from_rows(
+        cls,
+        rows: TrainingRows,
+        candidate: Candidate,
+        budget: Budget,
+        dtype: type[np.floating[Any]] | None = None,
+    ) -> Self:
+        """Return rows with the scaling and the kernel of a candidate."""
+        assert rows.targets is not None
+        kind: Any = candidate.scaling
+        learner = TargetScaling.from_rows(
+            kind,
+            rows.X,
+            rows.weight,
+            rows.is_category,
+            rows.targets,
+            norm_of(candidate.kernel),
+            rows.parts,
+        )
+        return cls(learner, rows, candidate.kernel, budget, dtype)
+
+    def among(self, some: IntArray | None) -> PreparedMatrix:
+        """Return the matrix between some rows, on the scale that is learned from them."""
+        scaling, coordinates = self.learner.fit(some)
+        coordinates = coordinates if self.dtype is None else coordinates.astype(self.dtype)
+        self.budget.check(
+            float(len(coordinates)) ** 2 * coordinates.itemsize,
+            f"the kernel matrix of {len(coordinates):,} rows on a learned scale takes",
+            "fit fewer rows, or use scaling='rank'",
+        )
+        rows = self.rows if some is None else self.rows.among(some)
+        kernel = self.unbound.bind(coordinates, rows.weight)
+        spare = self.budget.spare(coordinates)
+        return PreparedMatrix(scaling, kernel, rows, kernel(coordinates), spare, coordinates)
+
+    @cached_property
+    def whole(self) -> PreparedMatrix:
+        """The matrix between all rows."""
+        return self.among(None)
+
+    @property
+    def scaling(self) -> AnyScaling:  # type: ignore[override]
+        return self.whole.scaling
+
+    @property
+    def kernel(self) -> Kernel:  # type: ignore[override]
+        return self.whole.kernel
+
+    def inverse_mean_distance(self) -> float:
+        return self.whole.inverse_mean_distance()
+
+    def solve(
+        self,
+        problems: Sequence[Problem],
+        C: float,
+        settings: SolverSettings,
+        last: Machines | None,
+        task: Task,
+    ) -> Solved:
+        return self.whole.solve(problems, C, settings, last, task)
+
+    def solve_folds(
+        self,
+        problem: Problem,
+        Cs: Sequence[float],
+        held_out: Sequence[IntArray],
+        settings: SolverSettings,
+        on_solved: Callable[[], None],
+    ) -> list[Fold]:
+        (folds,) = self.solve_all_folds([problem], Cs, held_out, settings, Task.silent())
+        for _ in range(len(Cs) * len(folds)):
+            on_solved()
+        return folds
+
+    def solve_all_folds(
+        self,
+        problems: Sequence[Problem],
+        Cs: Sequence[float],
+        held_out: Sequence[IntArray],
+        settings: SolverSettings,
+        task: Task,
+    ) -> list[list[Fold]]:
+        found = [self._solve_fold(problems, Cs, rows, settings) for rows in held_out]
+        for _ in problems:
+            task.note("machine")
+        return [list(folds) for folds in zip(*found, strict=True)]
+
+    def _solve_fold(
+        self,
+        problems: Sequence[Problem],
+        Cs: Sequence[float],
+        held_out: IntArray,
+        settings: SolverSettings,
+    ) -> list[Fold]:
+        """Return the fold of every problem."""
+        kept = np.delete(np.arange(self.rows.n_rows), held_out)
+        prepared = self.among(kept)
+        known = prepared.coordinates
+        assert known is not None
+        tested = prepared.scaling.transform(self.rows.X[held_out]).astype(known.dtype)
+        across = prepared.kernel(tested, known)
+        mine = [problem.among(kept) for problem in problems]
+        solved = [prepared.solve(mine, C, settings, None, Task.silent()) for C in Cs]
+        folds = []
+        for place, problem in enumerate(problems):
+            decisions = []
+            for each in solved:
+                machines = cast(SupportVectorMachines, each.machines)
+                beta = machines.coefficients[place].astype(across.dtype)
+                decisions.append(across[:, machines.support] @ beta + machines.intercept[place])
+            values = problem.scale.standardise(np.array(decisions, dtype=np.float64))
+            n_iter = np.array([each.n_iter for each in solved])
+            statuses = tuple(each.statuses[place] for each in solved)
+            folds.append(Fold(values, n_iter, statuses))
+        return folds
+
+
+def norm_of(kernel: Kernel) -> Norm:
+    """Return the norm of the distances of which a kernel is a function."""
+    euclidean = (Exponential, Gaussian, Perceptron)
+    return "l2" if any(isinstance(leaf.kernel, euclidean) for leaf in leaves(kernel)) else "l1"

@@ -1,0 +1,120 @@
+"""The squared loss on a kernel matrix: every problem and every fold by one factorisation per C."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from kernsemble._typing import FloatArray, IntArray
+from kernsemble.solvers import Fold, Solution, Status
+from kernsemble.solvers.losses import Squared
+from kernsemble.solvers.ridge import Ridge
+from kernsemble.svm.problem import Problem
+
+WORTH_REFITS = 0.5  # cost of refits, over the cube of the rows, from which a factor serves all
+
+
+class _Group(NamedTuple):
+    """Problems whose rows have the same strengths, so that they share a factor."""
+
+    places: list[int]
+    rows: IntArray
+    strengths: FloatArray  # at C = 1
+    targets: FloatArray  # (n_rows, n_problems)
+
+
+def solve_least_squares(
+    K: FloatArray, problems: Sequence[Problem], C: float
+) -> list[tuple[IntArray, Solution]]:
+    """Return the rows of every problem, and its solution on them, in the unit of its target."""
+    found: dict[int, tuple[IntArray, Solution]] = {}
+    for group in _groups(problems):
+        rows = group.rows
+        part = K if len(rows) == len(K) else K[np.ix_(rows, rows)]
+        ridge = Ridge.from_matrix(part, C * group.strengths)
+        beta, bias = ridge.solve(group.targets)
+        products = part @ beta
+        for k, place in enumerate(group.places):
+            y, strengths = group.targets[:, k], C * group.strengths
+            solution = _solution(beta[:, k], float(bias[k]), products[:, k], y, strengths)
+            found[place] = rows, problems[place].scale.restore_solution(solution)
+    return [found[place] for place in range(len(problems))]
+
+
+def least_squares_folds(
+    K: FloatArray,
+    problems: Sequence[Problem],
+    Cs: Sequence[float],
+    held_out: Sequence[IntArray],
+) -> list[list[Fold]]:
+    """Return for each problem and fold the decision values of the held-out rows, at every C."""
+    n_rows = [len(rows) for rows in held_out]
+    values = [[np.empty((len(Cs), n)) for n in n_rows] for _ in problems]
+    for group in _groups(problems):
+        place_of = np.full(len(K), -1)
+        place_of[group.rows] = np.arange(len(group.rows))
+        for c, C in enumerate(Cs):
+            predicted = _left_out(K, group, C, [place_of[rows] for rows in held_out], held_out)
+            for fold, found in enumerate(predicted):
+                for k, place in enumerate(group.places):
+                    values[place][fold][c] = found[:, k]
+    n_iter, statuses = np.ones(len(Cs), dtype=np.intp), (Status.CONVERGED,) * len(Cs)
+    return [[Fold(fold, n_iter, statuses) for fold in mine] for mine in values]
+
+
+def _left_out(
+    K: FloatArray,
+    group: _Group,
+    C: float,
+    places: Sequence[IntArray],
+    held_out: Sequence[IntArray],
+) -> Iterator[FloatArray]:
+    """Yield the predictions of each fold, by block left-out values or, if cheaper, by refits.
+
+    Rows that the problem lacks are predicted as new ones.
+    """
+    rows, strengths, y = group.rows, C * group.strengths, group.targets
+    part = K if len(rows) == len(K) else K[np.ix_(rows, rows)]
+    known = [each[each >= 0] for each in places]
+    n, n_left = float(len(rows)), np.array([len(each) for each in known])
+    is_whole = len(rows) == len(K)
+    if is_whole and ((n - n_left) ** 3).sum() / 3.0 > WORTH_REFITS * n**3:
+        ridge = Ridge.from_matrix(part, strengths)
+        beta, _ = ridge.solve(y)
+        yield from ridge.left_out(y, beta, known)
+        return
+    for fold, mine in zip(held_out, known, strict=True):
+        kept = np.delete(np.arange(len(rows)), mine)
+        block = part[np.ix_(kept, kept)]
+        beta, bias = Ridge.from_matrix(block, strengths[kept], out=block).solve(y[kept])
+        across = K[np.ix_(fold, rows[kept])]
+        yield across @ beta.astype(across.dtype) + bias
+
+
+def _groups(problems: Sequence[Problem]) -> Iterator[_Group]:
+    """Yield the problems by their strengths."""
+    by_strengths: dict[bytes, list[int]] = {}
+    for place, problem in enumerate(problems):
+        by_strengths.setdefault(_squared(problem).strengths.tobytes(), []).append(place)
+    for places in by_strengths.values():
+        rows = problems[places[0]].rows
+        targets = np.column_stack([_squared(problems[place]).y[rows] for place in places])
+        yield _Group(places, rows, _squared(problems[places[0]]).strengths[rows], targets)
+
+
+def _squared(problem: Problem) -> Squared:
+    assert isinstance(problem.loss, Squared)
+    return problem.loss
+
+
+def _solution(
+    beta: FloatArray, bias: float, products: FloatArray, y: FloatArray, strengths: FloatArray
+) -> Solution:
+    r"""Return the solution with the evidence for it, given :math:`K\beta`."""
+    square, residual = float(beta @ products), y - products
+    error = residual - bias
+    dual = 0.5 * square + 0.5 * float(beta @ (beta / strengths)) - float(beta @ y)  # to minimise
+    primal = 0.5 * square + 0.5 * float(strengths @ error**2)
+    violation = float(np.abs(error - beta / strengths).max())
+    gap = max(primal + dual, 0.0)
+    return Solution(beta, bias, residual, dual, gap, violation, 1, Status.CONVERGED)

@@ -1,0 +1,1 @@
+"""The vote of ``kernel="auto"``: machines of several kernels and scalings, and their weights."""

@@ -1,0 +1,137 @@
+"""The candidates of a vote: kernels, scalings and widths, and the additive machine."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+from scipy import sparse
+
+from kernsemble.kernels import Exponential, Gaussian, Kernel, Laplacian, Mixed, Stump
+from kernsemble.kernels.radial import Radial
+from kernsemble.preprocessing.supervised import accepts_categories, is_learned
+from kernsemble.svm.backends.base import Candidate, TrainingRows
+from kernsemble.svm.columns import has_missing
+from kernsemble.svm.model_selection.grid import PenaltyGrid
+from kernsemble.svm.model_selection.race import distinct_scalings, scaled_rows, wrapper
+
+NAMES: dict[type[Any], str] = {
+    Laplacian: "trees",
+    Exponential: "polytopes",
+    Gaussian: "Gaussians",
+    Stump: "stumps",
+}
+WIDTHS: dict[type[Radial], tuple[float, ...]] = {  # gamma, in units of 1 over the mean distance
+    Laplacian: (0.5, 1.0, 2.0),
+    Exponential: (0.25, 1.0, 4.0),
+    Gaussian: (0.25, 1.0, 4.0),
+}
+SCALINGS = ("rank", "range")
+LEARNED: tuple[tuple[str, type[Radial]], ...] = (
+    ("learned", Laplacian),
+    ("learned-range", Exponential),
+    ("learned-directions", Exponential),
+    ("effects", Laplacian),
+    ("learned-effects", Laplacian),
+)
+MAX_CLASSES_OF_EFFECTS = 2  # effects of more classes are as many coordinates of each column
+MAX_LEARNED_COLUMNS = 400  # number of columns above which no scaling is learned
+CLASS_MULTIPLES = (0.125, 0.5, 2.0, 8.0, 32.0)  # values of C, in units of C="scale"
+NUMBER_MULTIPLES = (0.5, 4.0, 32.0, 256.0, 2048.0)
+UNIT_OF_LEARNED = 1.6  # C="scale" of kernels of the mean distance 1, about 1/(1 − 1/e)
+ADDITIVE_MULTIPLES = tuple(4.0**power for power in range(-2, 7))
+
+
+@dataclass(frozen=True, eq=False)
+class Entrant:
+    """A candidate of a vote, and the values of C that it tries."""
+
+    name: str
+    candidate: Candidate
+    grid: PenaltyGrid
+    is_additive: bool = False
+
+    def near(self, C: float, factors: Sequence[float]) -> Self:
+        """Return the same candidate with values of C around one of them."""
+        return replace(self, grid=replace(self.grid, values=tuple(C * each for each in factors)))
+
+
+def entrants(
+    rows: TrainingRows,
+    additive: Kernel | None,
+    scalings: Sequence[Any] | None,
+    grid: PenaltyGrid | None,
+    is_classifier: bool,
+) -> list[Entrant]:
+    """Return the candidates for weighted rows.
+
+    Parameters
+    ----------
+    rows : TrainingRows
+        Rows; categories and missing values are compared within `Mixed`, or by their effects.
+    additive : Kernel or None
+        Kernel of the additive machine on these columns; None for none.
+    scalings : sequence of str, optional
+        The scalings to use, by default all that suit the rows.
+    grid : PenaltyGrid, optional
+        The values of C.
+    is_classifier : bool
+        Whether the targets are classes.
+    """
+    multiples = CLASS_MULTIPLES if is_classifier else NUMBER_MULTIPLES
+    grid = grid or PenaltyGrid(multiples, is_relative=True)
+    unit = UNIT_OF_LEARNED if grid.is_relative else 1.0
+    absolute = PenaltyGrid(tuple(unit * value for value in grid.values))
+    wrap, found = wrapper(rows), []
+    for kind in scalings or _plain_scalings(rows):
+        if is_learned(kind):
+            continue
+        scaled = scaled_rows(rows, kind)
+        for family, widths in WIDTHS.items():
+            bound = wrap(family()).bind(scaled, rows.weight)
+            radial = bound.kernel if isinstance(bound, Mixed) else bound
+            rate = radial.rate
+            found += [
+                Entrant(_name(family, kind), Candidate(wrap(family(width * rate)), kind), grid)
+                for width in widths
+            ]
+    for kind, family in LEARNED:
+        if kind in (scalings or _learned_scalings(rows)):
+            found.append(Entrant(_name(family, kind), Candidate(family(1.0), kind), absolute))
+    if additive is not None and scalings is None:
+        steps = PenaltyGrid(ADDITIVE_MULTIPLES, is_relative=True)
+        found.append(Entrant("stumps on ranks", Candidate(additive, "rank"), steps, True))
+    return found
+
+
+def _plain_scalings(rows: TrainingRows) -> list[str]:
+    available = distinct_scalings(rows)
+    return [kind for kind in SCALINGS if kind in available]
+
+
+def _learned_scalings(rows: TrainingRows) -> list[str]:
+    """Return the scalings that can be learned from these rows in reasonable time."""
+    assert rows.targets is not None
+    n_classes = max(rows.targets.shape[1], 2)
+    if sparse.issparse(rows.X) or rows.X.shape[1] > MAX_LEARNED_COLUMNS or rows.X.shape[1] == 1:
+        return []
+    needs_effects = rows.is_category.any() or has_missing(rows.X)
+    kinds = [kind for kind, _ in LEARNED]
+    if n_classes > MAX_CLASSES_OF_EFFECTS and not needs_effects:
+        kinds = [kind for kind in kinds if not accepts_categories(kind)]
+    return [kind for kind in kinds if accepts_categories(kind) or not needs_effects]
+
+
+def _name(family: type[Radial], kind: str | None) -> str:
+    scales = {
+        "rank": "ranks",
+        "range": "numbers",
+        "distinct": "distinct values",
+        "learned": "learned ranks",
+        "learned-range": "learned numbers",
+        "learned-distinct": "learned distinct values",
+        "learned-directions": "learned directions",
+        "effects": "effects",
+        "learned-effects": "learned effects",
+        None: "unscaled numbers",
+    }
+    return f"{NAMES[family]} on {scales[kind]}"
