@@ -241,7 +241,7 @@ def _fit_halves(
     C: float,
 ) -> tuple[float, tuple[FloatArray, FloatArray]]:
     """Return the mean squared error of the functions on the other half, and their coefficients."""
-    error, coefficients = 0.0, []
+    error, coefficients = 0.0, list[FloatArray]()
     for mine, others in (halves, halves[::-1]):
         if len(mine) == 0:
             coefficients.append(np.zeros((0, y.shape[1])))

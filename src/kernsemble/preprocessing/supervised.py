@@ -4,9 +4,9 @@ They adapt to the rows that they are learned from, so left-out predictions need 
 learned without the left-out rows. `TargetScaling.fit` learns it from any part of the rows.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal, NamedTuple, Self, TypeAlias, get_args
+from typing import TYPE_CHECKING, Literal, NamedTuple, Self, TypeAlias, get_args
 
 import numpy as np
 from scipy import sparse
@@ -23,6 +23,9 @@ from kernsemble.preprocessing.learned_measure import (
 )
 from kernsemble.preprocessing.scaling import FeatureScaling, ScalingKind
 
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
+
 LearnedKind: TypeAlias = Literal[
     "learned", "learned-range", "learned-distinct", "learned-directions", "effects",
     "learned-effects",
@@ -38,7 +41,10 @@ BASES: dict[str, ScalingKind] = {
 }
 
 
-def is_learned(kind: str | None) -> bool:
+MAX_KNOWN = 6  # number of scalings that a learner keeps: of all rows, and of five folds
+
+
+def is_learned(kind: str | None) -> "TypeIs[LearnedKind]":
     """Return whether a scaling is learned from the targets."""
     return kind in get_args(LearnedKind)
 
@@ -84,6 +90,7 @@ class TargetScaling:
     targets: FloatArray
     norm: Norm = "l1"
     parts: IntArray | None = None
+    known: dict[bytes, Scaled] = field(default_factory=dict)  # the latest scalings, by their rows
 
     @classmethod
     def from_rows(
@@ -127,6 +134,14 @@ class TargetScaling:
         The mean distance of these rows becomes 1.
         """
         rows = np.arange(len(self.X)) if rows is None else rows
+        key = rows.tobytes()
+        if key not in self.known:
+            if len(self.known) >= MAX_KNOWN:
+                del self.known[next(iter(self.known))]
+            self.known[key] = self._learn(rows)
+        return self.known[key]
+
+    def _learn(self, rows: IntArray) -> Scaled:
         base = self._base(rows)
         if self.kind == "effects":
             return self._in_mean_distances(base, self.weight[rows])

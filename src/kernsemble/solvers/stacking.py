@@ -6,6 +6,11 @@ Weights that are not negative keep the vote between its members (Wolpert 1992; B
 numbers they minimise the squared error, for classes the log-loss: with two classes
 :math:`F` is then a log-odds, with K classes there is one value per class, all members have one
 weight for all of them, and probabilities are a softmax. Both problems are convex.
+
+To the mean loss of n rows is added :math:`\tfrac{3}{2n}\sum_m (w_m \sigma_m)^2`, with
+:math:`\sigma_m` the root mean square of a member's values (squared error: their standard
+deviation, times twice the smallest error of a member, relative to the variance of y): members that
+are equally good share a weight, the more the fewer the rows. (On twelve data sets that defaults were chosen on, 3 was no worse than 1, and better than 0.)
 """
 
 from dataclasses import dataclass
@@ -20,7 +25,8 @@ from kernsemble._value_object import short_repr
 
 MAX_ITER = 1_000
 TOL = 1e-9  # largest component of the projected gradient
-SHRINKAGE = 1e-6  # of the squared weights of standardised members, so that they are unique
+SMALLEST = 1e-10  # factor of the squared weights, so that they are unique
+SHRINKAGE = 3.0  # of the squared weights of standardised members, over the number of rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +73,9 @@ class Stack:
         columns = np.array([(root * f).ravel() for f in values - means[:, np.newaxis]]).T
         units = _units(columns)
         right = np.concatenate([(root * (y - centre)).ravel(), np.zeros(len(values))])
-        spread = np.sqrt(SHRINKAGE) * float(np.linalg.norm(right)) * np.eye(len(values))
+        least = min(float((share @ (y - f) ** 2).sum()) for f in values)
+        noise = least / (float(right @ right) or 1.0)  # relative to the variance of the targets
+        spread = np.sqrt(max(_shrinkage(weight) * noise, SMALLEST)) * np.eye(len(values))
         found, _ = nnls(np.vstack([columns / units, spread]), right)
         weights = found / units
         stack = cls(weights, centre - weights @ means, 0.0)
@@ -93,12 +101,12 @@ class Stack:
             Number of classes.
         """
         n_members, n, n_values = values.shape
-        share = weight / weight.sum()
+        share, shrinkage = weight / weight.sum(), _shrinkage(weight)
         flat = values.reshape(n_members, -1)
         units = _units(flat.T) / np.sqrt(n * n_values)
         scaled = values / units[:, np.newaxis, np.newaxis]
         one = codes[:, np.newaxis]
-        wanted = np.float64(one == (1 if n_classes == 2 else np.arange(n_classes)))
+        wanted = (one == (1 if n_classes == 2 else np.arange(n_classes))).astype(np.float64)
 
         def loss(point: FloatArray) -> tuple[float, FloatArray]:
             w, bias = point[:n_members], point[n_members:]
@@ -106,9 +114,9 @@ class Stack:
             value, slope = _log_loss(F, wanted, n_classes)
             slope *= share[:, np.newaxis]
             gradient = np.concatenate(
-                [np.tensordot(scaled, slope, axes=2) + SHRINKAGE * w, slope.sum(axis=0)]
+                [np.tensordot(scaled, slope, axes=2) + shrinkage * w, slope.sum(axis=0)]
             )
-            return float(share @ value) + 0.5 * SHRINKAGE * float(w @ w), gradient
+            return float(share @ value) + 0.5 * shrinkage * float(w @ w), gradient
 
         start = np.concatenate([np.full(n_members, 1.0 / n_members), np.zeros(n_values)])
         bounds = [(0.0, None)] * n_members + [(None, None)] * n_values
@@ -130,6 +138,11 @@ def influence(stack: Stack, values: FloatArray) -> FloatArray:
     """Return the share of each member in the vote: its weight times its standard deviation."""
     sizes = stack.weights * values.std(axis=1).mean(axis=1)
     return np.asarray(sizes / (float(sizes.sum()) or 1.0))
+
+
+def _shrinkage(weight: FloatArray) -> float:
+    """Return the factor of the squared weights; weights that are shares count as rows."""
+    return SHRINKAGE / max(float(weight.sum()), float(np.count_nonzero(weight)), 1.0)
 
 
 def _units(columns: FloatArray) -> FloatArray:

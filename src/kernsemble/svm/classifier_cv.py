@@ -37,7 +37,7 @@ from kernsemble.svm.multiclass import (
     as_reduction,
 )
 from kernsemble.svm.problem import Problem
-from kernsemble.svm.vote.voting import VoteProblem
+from kernsemble.svm.vote.problem import VoteProblem
 
 
 class InfiniteEnsembleClassifierCV(SelectsSettings, EnsembleClassifier):

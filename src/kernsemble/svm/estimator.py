@@ -152,7 +152,8 @@ class KernelMachine(CardMixin, CallbackSupportMixin, ReadsTables, ABC):  # type:
         check_choice("loss", self.loss, ("auto", *losses_for(self._task)))
         check_solver(self.solver, LOSSES[self._loss_for(self.solver)])
         for each in self._scalings():
-            check_choice("scaling", each, (*get_args(ScalingKind), *get_args(LearnedKind), None))
+            if each is not None:
+                check_choice("scaling", each, (*get_args(ScalingKind), *get_args(LearnedKind)))
         check_count("max_levels", self.max_levels, 2)
         if self.n_slices is not None:
             check_count("n_slices", self.n_slices)

@@ -21,7 +21,7 @@ from kernsemble.svm.model_selection.out_of_fold import OutOfFold
 from kernsemble.svm.model_selection.selecting_estimator import SelectsSettings
 from kernsemble.svm.problem import Problem, TargetScale
 from kernsemble.svm.regressor import EnsembleRegressor
-from kernsemble.svm.vote.voting import VoteProblem
+from kernsemble.svm.vote.problem import VoteProblem
 
 GRID = tuple(2.0**power for power in range(-11, 8, 2))  # values of C, in standard deviations of y
 

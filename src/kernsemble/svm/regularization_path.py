@@ -25,7 +25,7 @@ from kernsemble.solvers.regularization_path import (
     check_ends,
     solve_regularization_path,
 )
-from kernsemble.svm.backends.base import Candidate, TrainingRows, solve_each
+from kernsemble.svm.backends.base import TrainingRows, solve_each
 from kernsemble.svm.backends.matrix import MatrixWorkspace
 from kernsemble.svm.backends.prepared_matrix import expansion_values
 from kernsemble.svm.estimator import ReadsTables
@@ -299,7 +299,7 @@ class SVMPath(
         kernel = self._columns.kernel(self.kernel)
         kernel = kernel.full if kernel.is_conditional else kernel
         rows = TrainingRows(X, counts, self._columns.is_category)
-        prepared = MatrixWorkspace(rows, budget).prepare(Candidate(kernel, self.scaling))
+        prepared = MatrixWorkspace(rows, budget).prepare_plain(kernel, self.scaling)
         self.scaling_, self.kernel_ = prepared.scaling, prepared.kernel
         assert isinstance(prepared.K, np.ndarray)
         return prepared.K

@@ -59,8 +59,9 @@ class TrainingRows:
 
     def among(self, rows: IntArray) -> "TrainingRows":
         """Return some of the rows."""
-        parts = [None if each is None else each[rows] for each in (self.targets, self.parts)]
-        return TrainingRows(self.X[rows], self.weight[rows], self.is_category, *parts)
+        targets = None if self.targets is None else self.targets[rows]
+        parts = None if self.parts is None else self.parts[rows]
+        return TrainingRows(self.X[rows], self.weight[rows], self.is_category, targets, parts)
 
 
 @dataclass(frozen=True)

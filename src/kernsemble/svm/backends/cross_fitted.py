@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self, cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -12,12 +12,11 @@ from kernsemble._progress import Task
 from kernsemble._typing import IntArray
 from kernsemble.kernels import Exponential, Gaussian, Kernel, Perceptron
 from kernsemble.kernels.columns import leaves
-from kernsemble.preprocessing import AnyScaling
+from kernsemble.preprocessing import AnyScaling, LearnedKind
 from kernsemble.preprocessing.learned_measure import Norm
 from kernsemble.preprocessing.supervised import TargetScaling
 from kernsemble.solvers import Fold
 from kernsemble.svm.backends.base import (
-    Candidate,
     Machines,
     PreparedRows,
     Solved,
@@ -41,28 +40,6 @@ class CrossFittedMatrix(PreparedRows):
     unbound: Kernel
     budget: Budget
     dtype: type[np.floating[Any]] | None = None
-
-    @classmethod
-    def from_rows(
-        cls,
-        rows: TrainingRows,
-        candidate: Candidate,
-        budget: Budget,
-        dtype: type[np.floating[Any]] | None = None,
-    ) -> Self:
-        """Return rows with the scaling and the kernel of a candidate."""
-        assert rows.targets is not None
-        kind: Any = candidate.scaling
-        learner = TargetScaling.from_rows(
-            kind,
-            rows.X,
-            rows.weight,
-            rows.is_category,
-            rows.targets,
-            norm_of(candidate.kernel),
-            rows.parts,
-        )
-        return cls(learner, rows, candidate.kernel, budget, dtype)
 
     def among(self, some: IntArray | None) -> PreparedMatrix:
         """Return the matrix between some rows, on the scale that is learned from them."""
@@ -164,3 +141,11 @@ def norm_of(kernel: Kernel) -> Norm:
     """Return the norm of the distances of which a kernel is a function."""
     euclidean = (Exponential, Gaussian, Perceptron)
     return "l2" if any(isinstance(leaf.kernel, euclidean) for leaf in leaves(kernel)) else "l1"
+
+
+def learner_of(rows: TrainingRows, kind: LearnedKind, norm: Norm) -> TargetScaling:
+    """Return the rows and targets from which a scaling is learned."""
+    assert rows.targets is not None
+    return TargetScaling.from_rows(
+        kind, rows.X, rows.weight, rows.is_category, rows.targets, norm, rows.parts
+    )

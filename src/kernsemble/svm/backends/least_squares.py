@@ -33,7 +33,7 @@ def solve_least_squares(
         part = K if len(rows) == len(K) else K[np.ix_(rows, rows)]
         ridge = Ridge.from_matrix(part, C * group.strengths)
         beta, bias = ridge.solve(group.targets)
-        products = part @ beta
+        products = part @ beta.astype(part.dtype)
         for k, place in enumerate(group.places):
             y, strengths = group.targets[:, k], C * group.strengths
             solution = _solution(beta[:, k], float(bias[k]), products[:, k], y, strengths)

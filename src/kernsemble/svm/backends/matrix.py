@@ -5,7 +5,7 @@ not fit into the memory budget, its rows are computed on demand.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
@@ -16,8 +16,9 @@ from kernsemble._typing import FloatArray, Rows
 from kernsemble.exceptions import GramTooLargeError, RowsOnDemandWarning, warn_caller
 from kernsemble.kernels import Boosted, Kernel, Mixed
 from kernsemble.kernels.columns import leaves
-from kernsemble.preprocessing import FeatureScaling, ScalingKind
-from kernsemble.preprocessing.supervised import is_learned
+from kernsemble.preprocessing import FeatureScaling, LearnedKind, ScalingKind
+from kernsemble.preprocessing.learned_measure import Norm
+from kernsemble.preprocessing.supervised import TargetScaling, is_learned
 from kernsemble.solvers.kernel_matrix import PORTIONS, RowsOnDemand
 from kernsemble.solvers.losses import Kinked, Loss, Squared
 from kernsemble.solvers.smo import DEFAULT_TUNING
@@ -31,7 +32,7 @@ from kernsemble.svm.backends.base import (
     Workload,
     Workspace,
 )
-from kernsemble.svm.backends.cross_fitted import CrossFittedMatrix
+from kernsemble.svm.backends.cross_fitted import CrossFittedMatrix, learner_of, norm_of
 from kernsemble.svm.backends.prepared_matrix import PreparedMatrix, accepts_missing
 from kernsemble.svm.backends.radial_parts import radial_part
 
@@ -56,13 +57,24 @@ class MatrixWorkspace(Workspace):
     rows: TrainingRows
     budget: Budget
     dtype: type[np.floating[Any]] | None = None  # of scaled rows and matrices; that of X by default
+    learners: dict[tuple[LearnedKind, Norm], TargetScaling] = field(default_factory=dict)
 
     def prepare(self, candidate: Candidate) -> PreparedRows:
         if is_learned(candidate.scaling):
-            return CrossFittedMatrix.from_rows(self.rows, candidate, self.budget, self.dtype)
-        scaling, scaled = self._scale(candidate.scaling)
-        family = [(0, candidate.kernel)]
-        ((_, prepared),) = self._prepare_family(family, scaling, scaled, Memory())
+            learner = self._learner(candidate.scaling, norm_of(candidate.kernel))
+            return CrossFittedMatrix(learner, self.rows, candidate.kernel, self.budget, self.dtype)
+        return self.prepare_plain(candidate.kernel, candidate.scaling)
+
+    def _learner(self, kind: LearnedKind, norm: Norm) -> TargetScaling:
+        """Return the learner of a scaling, one for all kernels of a norm."""
+        if (kind, norm) not in self.learners:
+            self.learners[kind, norm] = learner_of(self.rows, kind, norm)
+        return self.learners[kind, norm]
+
+    def prepare_plain(self, kernel: Kernel, kind: ScalingKind | None) -> PreparedMatrix:
+        """Return the rows prepared for a kernel and a scaling that is not learned."""
+        scaling, scaled = self._scale(kind)
+        ((_, prepared),) = self._prepare_family([(0, kernel)], scaling, scaled, Memory())
         return prepared
 
     def map(
@@ -78,9 +90,8 @@ class MatrixWorkspace(Workspace):
         for place, each in enumerate(candidates):
             if is_learned(each.scaling):
                 results[place] = function(place, self.prepare(each))
-        for scaling in dict.fromkeys(each.scaling for each in candidates):
-            if is_learned(scaling):
-                continue
+        given = [each.scaling for each in candidates]
+        for scaling in dict.fromkeys(kind for kind in given if not is_learned(kind)):
             common, scaled = self._scale(scaling)
             numbered = [
                 (place, each.kernel)

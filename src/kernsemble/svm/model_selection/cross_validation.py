@@ -153,6 +153,11 @@ class CrossValidation:
         ]
         return [np.stack(fold, axis=2) for fold in zip(*machines, strict=True)]
 
+    def scores_of(self, values: FloatArray) -> FloatArray:
+        """Return the score on every fold of values (n_tested, n_machines), a fold after another."""
+        ends = np.cumsum([len(split.tested) for split in self.splits])[:-1]
+        return self._scores([part[np.newaxis] for part in np.split(values, ends)], 1)[0]
+
     def _scores(self, values: list[FloatArray], n_penalties: int) -> FloatArray:
         """Return the score at every C (rows) on every fold (columns).
 

@@ -223,7 +223,7 @@ def race_candidates(
     return found
 
 
-def scaled_rows(rows: TrainingRows, kind: ScalingKind | None) -> Rows:
+def scaled_rows(rows: TrainingRows, kind: Any) -> Rows:
     """Return scaled rows, their categories unchanged."""
     scaling = FeatureScaling.from_rows(rows.X, kind, rows.weight)
     return scaling.sparing(rows.is_category).transform(rows.X)

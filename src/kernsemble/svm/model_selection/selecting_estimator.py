@@ -39,7 +39,9 @@ from kernsemble.svm.model_selection.race import (
 from kernsemble.svm.model_selection.search_summary import SearchSummary, listed, scales
 from kernsemble.svm.vote.machines import VoteMachines
 from kernsemble.svm.vote.portfolio import entrants
-from kernsemble.svm.vote.voting import MAX_FINALISTS, Clock, Vote, VoteProblem, Voting
+from kernsemble.svm.vote.problem import VoteProblem
+from kernsemble.svm.vote.trials import Clock, Trials, VoteBackends
+from kernsemble.svm.vote.voting import MAX_FINALISTS, Vote, Voting
 
 EXACT, TABLES = "exact", "additive"  # backends of a vote
 MATRICES_OF_A_VOTE = 2.5  # number of matrices between all rows in memory
@@ -212,17 +214,11 @@ class SelectsSettings(KernelMachine):
         grid = None if self.Cs is None else self._penalty_grid(None)
         additive = None if sparse.issparse(rows.X) else self._columns.kernel("stump")
         candidates = entrants(rows, additive, self._requested_scalings(), grid, is_classifier)
-        voting = Voting(
-            validation,
-            problem,
-            BACKENDS[EXACT],
-            BACKENDS[TABLES],
-            self._strata(validation.y),
-            self.max_members,
-            clock,
-        )
+        backends = VoteBackends(BACKENDS[EXACT], BACKENDS[TABLES])
+        trials = Trials(validation, problem, backends, clock)
+        voting = Voting(trials, self._strata(validation.y), self.max_members)
         rng = np.random.default_rng(validation.settings.draw_seed())
-        n_parts = len(candidates) + MAX_FINALISTS
+        n_parts = len(candidates) + 2 * MAX_FINALISTS
         with fit.part("selection", 0, n_parts) as task, fit.part("refit", 1, MAX_FINALISTS) as last:
             vote = voting.run(candidates, rng, task, last)
         self.search_summary_ = vote.summary

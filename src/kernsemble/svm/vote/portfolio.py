@@ -6,10 +6,12 @@ from typing import Any, Self
 
 from scipy import sparse
 
-from kernsemble.kernels import Exponential, Gaussian, Kernel, Laplacian, Mixed, Stump
+from kernsemble.kernels import Exponential, Gaussian, Kernel, Laplacian, Stump
 from kernsemble.kernels.radial import Radial
+from kernsemble.preprocessing import LearnedKind, ScalingKind
 from kernsemble.preprocessing.supervised import accepts_categories, is_learned
 from kernsemble.svm.backends.base import Candidate, TrainingRows
+from kernsemble.svm.backends.radial_parts import radial_part
 from kernsemble.svm.columns import has_missing
 from kernsemble.svm.model_selection.grid import PenaltyGrid
 from kernsemble.svm.model_selection.race import distinct_scalings, scaled_rows, wrapper
@@ -25,13 +27,13 @@ WIDTHS: dict[type[Radial], tuple[float, ...]] = {  # gamma, in units of 1 over t
     Exponential: (0.25, 1.0, 4.0),
     Gaussian: (0.25, 1.0, 4.0),
 }
-SCALINGS = ("rank", "range")
-LEARNED: tuple[tuple[str, type[Radial]], ...] = (
-    ("learned", Laplacian),
-    ("learned-range", Exponential),
-    ("learned-directions", Exponential),
-    ("effects", Laplacian),
-    ("learned-effects", Laplacian),
+SCALINGS: tuple[ScalingKind, ...] = ("rank", "range")
+LEARNED: tuple[tuple[LearnedKind, type[Radial], tuple[float, ...]], ...] = (
+    ("learned", Laplacian, (1.0, 3.0)),
+    ("learned-range", Exponential, (0.5, 2.0)),
+    ("learned-directions", Exponential, (1.0,)),
+    ("effects", Laplacian, (1.0,)),
+    ("learned-effects", Laplacian, (1.0, 3.0)),
 )
 MAX_CLASSES_OF_EFFECTS = 2  # effects of more classes are as many coordinates of each column
 MAX_LEARNED_COLUMNS = 400  # number of columns above which no scaling is learned
@@ -49,6 +51,7 @@ class Entrant:
     candidate: Candidate
     grid: PenaltyGrid
     is_additive: bool = False
+    skips_race: bool = False  # since it needs more rows than the race has
 
     def near(self, C: float, factors: Sequence[float]) -> Self:
         """Return the same candidate with values of C around one of them."""
@@ -88,40 +91,55 @@ def entrants(
         scaled = scaled_rows(rows, kind)
         for family, widths in WIDTHS.items():
             bound = wrap(family()).bind(scaled, rows.weight)
-            radial = bound.kernel if isinstance(bound, Mixed) else bound
+            radial = radial_part(bound)
+            assert radial is not None
+            assert radial.rate is not None  # bound
             rate = radial.rate
             found += [
                 Entrant(_name(family, kind), Candidate(wrap(family(width * rate)), kind), grid)
                 for width in widths
             ]
-    for kind, family in LEARNED:
+    for kind, family, widths in LEARNED:
         if kind in (scalings or _learned_scalings(rows)):
-            found.append(Entrant(_name(family, kind), Candidate(family(1.0), kind), absolute))
+            skips = accepts_categories(kind) and needs_effects(rows)
+            found += [
+                Entrant(_name(family, kind), Candidate(family(w), kind), absolute, False, skips)
+                for w in widths
+            ]
     if additive is not None and scalings is None:
+        skips = needs_effects(rows)
         steps = PenaltyGrid(ADDITIVE_MULTIPLES, is_relative=True)
-        found.append(Entrant("stumps on ranks", Candidate(additive, "rank"), steps, True))
+        found += [
+            Entrant(_name(Stump, kind), Candidate(additive, kind), steps, True, skips)
+            for kind in _plain_scalings(rows)
+        ]
     return found
 
 
-def _plain_scalings(rows: TrainingRows) -> list[str]:
+def needs_effects(rows: TrainingRows) -> bool:
+    """Return whether rows have categories or missing values."""
+    return bool(rows.is_category.any()) or has_missing(rows.X)
+
+
+def _plain_scalings(rows: TrainingRows) -> list[ScalingKind]:
     available = distinct_scalings(rows)
     return [kind for kind in SCALINGS if kind in available]
 
 
-def _learned_scalings(rows: TrainingRows) -> list[str]:
+def _learned_scalings(rows: TrainingRows) -> list[LearnedKind]:
     """Return the scalings that can be learned from these rows in reasonable time."""
     assert rows.targets is not None
     n_classes = max(rows.targets.shape[1], 2)
     if sparse.issparse(rows.X) or rows.X.shape[1] > MAX_LEARNED_COLUMNS or rows.X.shape[1] == 1:
         return []
-    needs_effects = rows.is_category.any() or has_missing(rows.X)
-    kinds = [kind for kind, _ in LEARNED]
-    if n_classes > MAX_CLASSES_OF_EFFECTS and not needs_effects:
+    is_mixed = needs_effects(rows)
+    kinds = [kind for kind, _, _ in LEARNED]
+    if n_classes > MAX_CLASSES_OF_EFFECTS and not is_mixed:
         kinds = [kind for kind in kinds if not accepts_categories(kind)]
-    return [kind for kind in kinds if accepts_categories(kind) or not needs_effects]
+    return [kind for kind in kinds if accepts_categories(kind) or not is_mixed]
 
 
-def _name(family: type[Radial], kind: str | None) -> str:
+def _name(family: type[Any], kind: str | None) -> str:
     scales = {
         "rank": "ranks",
         "range": "numbers",

@@ -1,0 +1,71 @@
+"""The targets of a vote, and the weights of members that fit them."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kernsemble._typing import FloatArray, IntArray
+from kernsemble.solvers.stacking import Stack
+from kernsemble.svm.problem import Problem
+
+
+@dataclass(frozen=True, eq=False)
+class VoteProblem:
+    """The targets of a vote.
+
+    Attributes
+    ----------
+    problems, additive : list of Problem
+        The problem of each value of the vote, with the squared loss, and for additive machines.
+    targets : array of shape (n, n_values)
+        Signs of classes, or numbers.
+    codes : array of shape (n,) or None
+        Class codes; None for numbers.
+    weight : array of shape (n,)
+        Weights of the rows.
+    n_classes : int
+        The number of classes, 0 for numbers.
+    """
+
+    problems: list[Problem]
+    additive: list[Problem]
+    targets: FloatArray
+    codes: IntArray | None
+    weight: FloatArray
+    n_classes: int
+
+    @property
+    def is_classification(self) -> bool:
+        """Whether the targets are classes."""
+        return self.codes is not None
+
+    def problems_of(self, is_additive: bool) -> list[Problem]:
+        """Return the problems of additive machines, or those of kernels."""
+        return self.additive if is_additive else self.problems
+
+    def among(self, rows: IntArray) -> "VoteProblem":
+        """Return the problem of some rows."""
+        return VoteProblem(
+            [each.among(rows) for each in self.problems],
+            [each.among(rows) for each in self.additive],
+            self.targets[rows],
+            None if self.codes is None else self.codes[rows],
+            self.weight[rows],
+            self.n_classes,
+        )
+
+    def stack(self, values: FloatArray, tested: IntArray) -> Stack:
+        """Return the weights of members, given their left-out values at tested rows."""
+        if self.codes is None:
+            return Stack.squared(values, self.targets[tested], self.weight[tested])
+        return Stack.logistic(values, self.codes[tested], self.weight[tested], self.n_classes)
+
+    def error(self, values: FloatArray, tested: IntArray, is_additive: bool) -> float:
+        """Return the mean squared error of values, or the logistic loss of additive log-odds."""
+        y, weight = self.targets[tested], self.weight[tested]
+        if is_additive and self.is_classification:
+            losses = np.logaddexp(0.0, -y * values)
+        else:
+            losses = (y - values) ** 2
+        error = float(weight @ losses.sum(axis=1) / weight.sum())
+        return error if np.isfinite(error) else np.inf
