@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from cases import KERNELS, random_rows
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.gaussian_process import GaussianProcessClassifier, GaussianProcessRegressor
@@ -22,6 +22,8 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import SVC
 
 from kernsemble import _files, persistence
+from kernsemble.datasets import make_mixed_table
+from kernsemble.inspection import feature_importances
 from kernsemble.kernels import Category, Gaussian, Perceptron, Stump
 from kernsemble.persistence import (
     HEADER,
@@ -31,12 +33,17 @@ from kernsemble.persistence import (
     load,
     save,
 )
-from kernsemble.svm import InfiniteEnsembleClassifier
+from kernsemble.svm import (
+    InfiniteEnsembleClassifier,
+    InfiniteEnsembleClassifierCV,
+    InfiniteEnsembleRegressorCV,
+)
 
 skops = pytest.importorskip("skops.io")
 
 X = random_rows(20, 4)
 y = (X[:, 0] > X[:, 1]).astype(int)
+ORDER = 1e-12  # relative difference of sums in another order
 
 
 class Doubling(TransformerMixin, BaseEstimator):
@@ -408,3 +415,60 @@ def test_machines_fitted_to_sparse_rows_can_be_saved(form, tmp_path):
     machine = InfiniteEnsembleClassifier().fit(form(X), y)
     again = load(save(machine, tmp_path / "machine.skops"))
     assert_array_equal(again.predict(form(X)), machine.predict(form(X)))
+
+
+def mixed_table():
+    """Return a mixed table with missing values, and its classes."""
+    table, classes = make_mixed_table(150, random_state=1)
+    table.loc[::7, table.select_dtypes("number").columns[0]] = np.nan
+    return table, classes
+
+
+def random_numbers():
+    """Return rows, and numbers that depend on two of the columns."""
+    rows = random_rows(120, 4)
+    return rows, rows[:, 0] * (rows[:, 1] > 0.0)
+
+
+@pytest.mark.parametrize(
+    ("vote", "data", "wanted"),
+    [
+        (InfiniteEnsembleClassifierCV(cv=3, random_state=0), mixed_table, "tables"),
+        (
+            InfiniteEnsembleClassifierCV(cv=3, scaling=["effects"], random_state=0),
+            mixed_table,
+            "effects",
+        ),
+        (
+            InfiniteEnsembleClassifierCV(cv=3, scaling=["learned-effects"], random_state=0),
+            mixed_table,
+            "learned-effects",
+        ),
+        (
+            InfiniteEnsembleRegressorCV(cv=3, scaling=["learned"], random_state=0),
+            random_numbers,
+            "learned",
+        ),
+        (
+            InfiniteEnsembleRegressorCV(cv=3, scaling=["learned-directions"], random_state=0),
+            random_numbers,
+            "learned-directions",
+        ),
+    ],
+    ids=["tables", "effects", "learned effects", "learned", "directions"],
+)
+def test_a_vote_comes_back_and_predicts_identically(vote, data, wanted, tmp_path):
+    rows, targets = data()
+    vote.fit(rows, targets)
+    kinds = {each.scaling.kind for each in vote.members_}
+    kinds |= {"tables" for each in vote.members_ if each.has_tables}
+    assert any(kind.startswith(wanted) for kind in kinds)
+    loaded = load(save(vote, tmp_path / "vote.skops"))
+    assert [each.name for each in loaded.members_] == [each.name for each in vote.members_]
+    assert loaded.machines_ == vote.machines_
+    if hasattr(vote, "classes_"):
+        assert_array_equal(loaded.predict(rows), vote.predict(rows))
+        assert_allclose(loaded.predict_proba(rows), vote.predict_proba(rows), rtol=ORDER)
+    else:
+        assert_allclose(loaded.predict(rows), vote.predict(rows), rtol=ORDER)
+    assert feature_importances(loaded) == feature_importances(vote)

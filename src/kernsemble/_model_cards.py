@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from kernsemble._counts import counted
 from kernsemble._folds import comparable_means, corrected_standard_error, fold_scores
 from kernsemble._html_cards import card, curve, dot_chart
 from kernsemble._typing import FloatArray
 
+VOTE = "vote"  # the kernel of a vote in `cv_results_`
 PARAMETERS = ("C_", "epsilon_", "nu_", "n_estimators_", "alpha_")
 
 
@@ -49,6 +51,10 @@ def facts(model: Any) -> Iterator[tuple[str, str]]:
     scaling = getattr(model, "scaling_", None)
     if scaling is not None:
         yield "scaling", str(scaling.kind)
+    if hasattr(model, "members_"):
+        yield "vote", counted(len(model.members_), "machine")
+        for place, each in enumerate(model.members_, start=1):
+            yield f"{place}. {each.name}", f"{100 * each.share:.0f} % of the vote, C = {each.C:.3g}"
     if hasattr(model, "loss_"):
         yield "loss, solver", f"{model.loss_}, {model.solver_}"
     if hasattr(model, "support_vectors_"):
@@ -75,6 +81,11 @@ def picture(model: Any) -> str:
     if not isinstance(results, Mapping) or best is None:
         return ""
     params, caption = results["params"], f"cross-validated {measure_of(model)}"
+    if hasattr(model, "members_"):
+        settings: dict[str, list[int]] = {}
+        for index, each in enumerate(params):
+            settings.setdefault(setting_text(each), []).append(index)
+        return _best_of_groups(fold_scores(results), settings, f"{caption} ± standard error")
     numeric = [name for name, value in params[0].items() if isinstance(value, Real)]
     parameter = numeric[-1] if numeric else None
     groups: dict[str, list[int]] = {}
@@ -134,6 +145,22 @@ def kernel_text(kernel: Any) -> str:
     'Laplacian(gamma=0.3333)'
     """
     return rounded(str(kernel).replace(".bind(X)", ""))
+
+
+def setting_text(params: Mapping[str, Any]) -> str:
+    """Return the kernel of numbers and the scaling as short text; "vote" for that of a vote.
+
+    Examples
+    --------
+    >>> from kernsemble._model_cards import setting_text
+    >>> from kernsemble.kernels import Laplacian
+    >>> setting_text({"kernel": Laplacian(gamma=1 / 3), "scaling": "rank", "C": 1.0})
+    'Laplacian(gamma=0.3333), rank'
+    >>> setting_text({"kernel": "vote", "scaling": None})
+    'vote'
+    """
+    kernel = re.sub(r"^Mixed\((.*)\)$", r"\1", kernel_text(params["kernel"]))
+    return kernel if kernel == VOTE else f"{kernel}, {params['scaling']}"
 
 
 def rounded(text: str, longest: int = 80) -> str:

@@ -27,7 +27,8 @@ def numbers_csv(path, n=80, seed=0):
 def test_auto_compares_kernels_on_numbers(run, tmp_path):
     train, out = numbers_csv(tmp_path / "train.csv"), tmp_path / "m.skops"
     test = numbers_csv(tmp_path / "test.csv", seed=1)
-    result = run("fit", train, "--target", "y", "--test", test, "--out", out, "--json")
+    words = "fit", train, "--target", "y", "--test", test, "--out", out
+    result = run(*words, "--loss", "hinge", "--json")
     assert result.exit_code == 0, result.output
     output = json.loads(result.stdout)
     assert len(output["leaderboard"]) > 1
@@ -43,6 +44,48 @@ def test_auto_compares_kernels_on_numbers(run, tmp_path):
     right = model.score(frame.drop("y"), frame["y"].to_numpy())
     assert tests["accuracy"] == pytest.approx(right)
     assert tests.keys() >= {"accuracy", "balanced accuracy", "ROC AUC"}
+
+
+def test_auto_is_a_vote(run, tmp_path):
+    train, out = numbers_csv(tmp_path / "train.csv"), tmp_path / "m.skops"
+    test = numbers_csv(tmp_path / "test.csv", seed=1)
+    words = "fit", train, "-t", "y", "--test", test, "-o", out, "--folds", 3, "--force"
+    result = run(*words, "--json")
+    assert result.exit_code == 0, result.output
+    output = json.loads(result.stdout, parse_constant=pytest.fail)  # NaN is not JSON
+    model, (vote, *others) = load(out), output["leaderboard"]
+    assert (vote["kernel"], vote["scaling"], vote["C"]) == ("vote", None, None)
+    assert vote["score"]["value"] == pytest.approx(model.best_score_)
+    assert len(others) == len(model.cv_results_["params"]) - 1
+    means = [each["score"]["value"] for each in others]
+    assert means == sorted(means, reverse=True)
+    members = {each.weight: each for each in model.members_}
+    assert [each["weight"] for each in output["members"]] == sorted(
+        members, key=lambda weight: -members[weight].share
+    )
+    for each in output["members"]:
+        mine = members[each["weight"]]
+        assert (each["name"], each["C"], each["share"]) == (mine.name, mine.C, mine.share)
+        (score,) = (
+            other["score"]["value"]
+            for other in others
+            if (other["kernel"], other["scaling"]) == (each["kernel"], each["scaling"])
+        )
+        assert each["score"]["value"] == score
+    tests = {each["name"]: each["value"] for each in output["scores"]}
+    frame = pl.read_csv(test)
+    right = model.score(frame.drop("y"), frame["y"].to_numpy())
+    assert tests["accuracy"] == pytest.approx(right)
+    text = run(*words).stdout
+    n, name = len(model.members_), output["members"][0]["name"]
+    machines = f"{n} machine{'s' if n > 1 else ''}"
+    assert f"Vote of {machines}" in text
+    (line,) = (each for each in text.splitlines() if each.startswith("selected:"))
+    assert line.startswith(f"selected: vote of {machines}: ")
+    assert name in line
+    explained = run("explain", out, "--data", test, "--row", 2)
+    assert explained.exit_code == 0, explained.output
+    assert "log-odds of 1 vs -1" in explained.stdout
 
 
 def test_the_leaderboard_is_sorted_by_score(run, folder, tmp_path):

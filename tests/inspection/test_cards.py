@@ -81,6 +81,21 @@ def test_the_score_of_a_card_is_that_of_the_selected_setting():
     assert "R², 4 folds" in model_card(model)
 
 
+def test_the_card_of_a_vote_has_a_line_per_member():
+    model = InfiniteEnsembleClassifierCV(cv=3, random_state=0).fit(X.iloc[:, :4], y)
+    text = model_card(model)
+    check(text)
+    n = len(model.members_)
+    assert f"{n} machine{'s' if n > 1 else ''}" in text
+    for place, each in enumerate(model.members_, start=1):
+        assert f"{place}. {each.name}" in text
+        assert f"{100 * each.share:.0f} % of the vote, C = {each.C:.3g}" in text
+    assert f"{model.best_score_:.3f} ±" in text
+    picture = text.split("<svg")[1]
+    assert ">vote</text>" in picture
+    assert picture.count("<circle") == min(len(model.cv_results_["params"]), 10)
+
+
 def test_one_fold_has_no_error():
     cv = [(np.arange(100), np.arange(100, 140))]
     model = InfiniteEnsembleClassifierCV(["stump", "perceptron"], Cs=[1.0], cv=cv).fit(X, y)

@@ -58,11 +58,20 @@ def every_model():
         "boosted": (AdaBoostClassifier(n_estimators=10), X, y),
         "multiplicative": (MultiplicativeSVC(), X, y),
         "path": (SVMPath(), X.iloc[:60], y[:60]),
+        "vote": (InfiniteEnsembleClassifierCV(cv=3, random_state=0), X, y),
+        "vote of classes": (InfiniteEnsembleClassifierCV(cv=3, random_state=0), iris, species),
+        "vote of numbers": (InfiniteEnsembleRegressorCV(cv=3, random_state=0), diabetes, numbers),
+        "vote on a mixed table": (
+            InfiniteEnsembleClassifierCV(cv=3, random_state=0),
+            mixed,
+            income,
+        ),
     }
     return {name: (model.fit(X, y), X, y) for name, (model, X, y) in fitted.items()}
 
 
 NAMES = (
     *("stumps", "trees", "classes", "one class each", "pairs", "numbers", "mixed", "boosted"),
-    *("multiplicative", "path"),
+    *("multiplicative", "path", "vote", "vote of classes", "vote of numbers"),
+    "vote on a mixed table",
 )

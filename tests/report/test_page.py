@@ -53,6 +53,29 @@ def test_jargon_is_not_on_the_page():
             assert word not in text
 
 
+@pytest.mark.parametrize("name", ["vote", "vote of classes", "vote of numbers"])
+def test_the_page_of_a_vote_has_a_row_per_member(name):
+    model, X, y = every_model()[name]
+    report = Report.from_estimator(model, X, y)
+    members = report.summary.members
+    assert {each.weight for each in members} == {each.weight for each in model.members_}
+    text = " ".join(" ".join(Elements(report.to_html()).text).split())
+    (table,) = re.findall(r"Members of the vote (.*?) Reproducibility", text)
+    for each, found in zip(members, model.members_, strict=True):
+        assert each.name in table
+        assert f"{100 * each.share:.0f} %" in table
+        assert f"member {model.members_.index(found) + 1}" in text
+    machines = f"{len(members)} machine{'s' if len(members) > 1 else ''}"
+    assert f"vote of {machines}: {max(members, key=share_of_name(members)).name}" in text
+    assert report.summary.selection is None
+    assert report.summary.cross_validated.value == pytest.approx(model.best_score_)
+
+
+def share_of_name(members):
+    """Return the share that all members of the name of one have together."""
+    return lambda member: sum(each.share for each in members if each.name == member.name)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_the_page_loads_nothing_and_is_small(name, tmp_path):
     model, X, y = every_model()[name]

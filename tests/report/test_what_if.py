@@ -312,12 +312,13 @@ def test_columns_without_an_input_keep_their_values(browser, folder):
     page.context.close()
 
 
-def test_models_with_interactions_are_refused_with_the_reason():
-    model, X, y = every_model()["trees"]
+@pytest.mark.parametrize(("name", "kernel"), [("trees", "Laplacian("), ("vote", "")])
+def test_models_with_interactions_are_refused_with_the_reason(name, kernel):
+    model, X, y = every_model()[name]
     found = Report.from_estimator(model, X, y)
     assert found.summary.what_if.data is None
     html = found.to_html()
-    assert "The model has interactions (Laplacian(" in html
+    assert f"The model has interactions ({kernel}" in html
     assert "(--kernel stump at the command line)" in html
 
 

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kernsemble._counts import readable
+from kernsemble._counts import counted, readable
 from kernsemble.cli.console import note, show_table, write_line
 from kernsemble.cli.kernel_search import KernelSearch, LeaderboardEntry, search_summary
 from kernsemble.cli.stopwatch import Stopwatch
@@ -13,6 +13,7 @@ from kernsemble.cli.training_data import TrainingData
 from kernsemble.cli.wording import kernel_in_words
 from kernsemble.inspection.predictions import Predictions
 from kernsemble.inspection.scores import Score, scores
+from kernsemble.inspection.vote_members import MemberRow, vote_in_words, vote_members
 
 __all__ = [
     "Fitted",
@@ -71,6 +72,11 @@ class Fitted(NamedTuple):
     report: Path | None
     watch: Stopwatch
 
+    @property
+    def members(self) -> list[MemberRow]:
+        """Members of the vote, the largest share first; none without a vote."""
+        return vote_members(self.model, self.board[0].score.name)
+
 
 def score_model(
     model: Any, data: TrainingData, tested: TrainingData | None, rows: str
@@ -107,14 +113,36 @@ def _header(board: list[LeaderboardEntry]) -> list[str]:
 
 
 def _cells(entry: LeaderboardEntry) -> list[str]:
-    score = entry.score
-    error = f" ± {score.format(score.standard_error)}" if np.isfinite(score.standard_error) else ""
     return [
         kernel_in_words(entry.kernel),
-        entry.scaling,
-        f"{entry.C:.3g}",
-        f"{score.format(score.value)}{error}",
+        "" if entry.scaling is None else entry.scaling,
+        "" if entry.C is None else f"{entry.C:.3g}",
+        _with_error(entry.score),
     ]
+
+
+def _with_error(score: Score) -> str:
+    error = f" ± {score.format(score.standard_error)}" if np.isfinite(score.standard_error) else ""
+    return f"{score.format(score.value)}{error}"
+
+
+def _show_members(members: list[MemberRow], header: str) -> None:
+    """Write a table of the members of a vote."""
+    show_table(
+        f"Vote of {counted(len(members), 'machine')}",
+        ["kernel", "scaling", "C", "weight", "share of the vote", header],
+        [
+            [
+                kernel_in_words(each.kernel),
+                each.scaling,
+                f"{each.C:.3g}",
+                f"{each.weight:.3g}",
+                f"{100 * each.share:.0f} %",
+                _with_error(each.score),
+            ]
+            for each in members
+        ],
+    )
 
 
 def show_data(
@@ -154,10 +182,9 @@ def show(fitted: Fitted) -> None:
     rows = [[str(place), *_cells(each)] for place, each in enumerate(board[:MAX_SHOWN], start=1)]
     n_folds = fitted.model.cv.get_n_splits()
     show_table(f"Leaderboard, means over {n_folds} folds", ["", *_header(board)], rows)
-    best = board[0]
-    write_line(
-        f"selected: {kernel_in_words(best.kernel)}, scaling {best.scaling}, C = {best.C:.3g}"
-    )
+    if fitted.members:
+        _show_members(fitted.members, _header(board)[-1])
+    write_line(f"selected: {_selected(fitted)}")
     write_line(search_summary(fitted.model))
     _show_scores(scored)
     for path in (fitted.out, fitted.report):
@@ -172,6 +199,14 @@ def show(fitted: Fitted) -> None:
         )
     if fitted.report is None:
         note("add --report report.html for a report with plots")
+
+
+def _selected(fitted: Fitted) -> str:
+    """Return the selected setting, or the members of the vote."""
+    best = fitted.board[0]
+    if best.C is None:
+        return vote_in_words(fitted.model)
+    return f"{kernel_in_words(best.kernel)}, scaling {best.scaling}, C = {best.C:.3g}"
 
 
 def _show_scores(scored: ModelScores) -> None:
@@ -221,6 +256,7 @@ def as_object(fitted: Fitted, target: str) -> dict[str, Any]:
         "columns": data.kinds,
         "classes": fitted.model.classes_ if data.task == "classification" else None,
         "leaderboard": [{**each._asdict(), "score": each.score._asdict()} for each in fitted.board],
+        "members": [{**each._asdict(), "score": each.score._asdict()} for each in fitted.members],
         "search": search_summary(fitted.model),
         "headline": _score_object(best, scored),
         "scored_on": scored.rows,

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple, get_args
 import numpy as np
 
 from kernsemble._folds import fold_scores
+from kernsemble._model_cards import VOTE
 from kernsemble.cli.console import CommandError
 from kernsemble.cli.training_data import TrainingData
 from kernsemble.cli.wording import in_options
@@ -94,19 +95,20 @@ class KernelSearch(NamedTuple):
 
 
 class LeaderboardEntry(NamedTuple):
-    """A kernel with a scaling, its best C, and its score."""
+    """A kernel with a scaling, its best C, and its score; a vote has no scaling and no C."""
 
     kernel: str
-    scaling: str
-    C: float
+    scaling: str | None
+    C: float | None
     score: Score
 
 
 def leaderboard(model: Any, metric: str) -> list[LeaderboardEntry]:
     """Return the kernels and scalings that were cross-validated on all rows, the best first.
 
-    Every score is a mean over the same folds, at the best C. Candidates that a race eliminated on
-    samples of the rows are not listed, since their scores are not comparable.
+    Every score is a mean over the same folds, at the best C. A vote, which is the model if there
+    is one, is first. Candidates that a race eliminated on samples of the rows are not listed, since
+    their scores are not comparable.
     """
     results = model.cv_results_
     folds = fold_scores(results)
@@ -117,7 +119,13 @@ def leaderboard(model: Any, metric: str) -> list[LeaderboardEntry]:
         key = str(params["kernel"]), str(params["scaling"])
         if key not in best:
             score = fold_score(metric, folds[place], most=1.0)
-            best[key] = LeaderboardEntry(*key, params["C"], score)
+            is_vote = key[0] == VOTE
+            best[key] = LeaderboardEntry(
+                key[0],
+                None if is_vote else key[1],
+                None if is_vote else params["C"],
+                score,
+            )
     return list(best.values())
 
 

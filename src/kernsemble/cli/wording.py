@@ -78,6 +78,7 @@ NAMES = "|".join(sorted(OPTIONS, key=len, reverse=True))
 VALUE = r"""'[^']*'|"[^"]*"|[\w.+-]+\([^()]*\)|[\w.+-]*\w"""
 SETTING = re.compile(rf"(?<![\w'.-])({NAMES})(?: = |=)({VALUE})")
 BARE = re.compile(rf"(?<![\w'.-])({'|'.join(n for n in OPTIONS if '_' in n)}|tol|cv)\b(?!')")
+PART = re.compile(r"([A-Z][A-Za-z]+)\(\)\.on\(\[[^\]]*\]\)")  # of a sum over columns
 KERNEL = re.compile(r"\b([A-Z][A-Za-z]+)\(\)")
 
 
@@ -112,9 +113,15 @@ def kernel_in_words(kernel: str) -> str:
     >>> from kernsemble.cli.wording import kernel_in_words
     >>> kernel_in_words("Mixed(Laplacian(gamma=0.30316))"), kernel_in_words("Stump()")
     ('laplacian (trees), gamma 0.303', 'stump')
+    >>> kernel_in_words("Stump().on([0, 1]) + Category().on([2])")
+    'stump + category'
     """
     from kernsemble.svm.model_selection.race import FAMILIES
 
+    parts = [PART.fullmatch(each) for each in kernel.split(" + ")]
+    names = [_kernel_names().get(each[1]) for each in parts if each is not None]
+    if len(names) == len(parts) > 1 and None not in names:
+        return " + ".join(map(str, names))
     inner = re.sub(r"^Mixed\((.*)\)$", r"\1", kernel)
     short = re.sub(r"\d+\.\d+(e-?\d+)?", lambda number: f"{float(number[0]):.3g}", inner)
     found = re.fullmatch(r"([A-Z][A-Za-z]+)\(([^()]*)\)", short)

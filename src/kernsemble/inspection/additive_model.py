@@ -38,7 +38,7 @@ from kernsemble.boosting import AdaBoostClassifier
 from kernsemble.inspection.ensemble_view import EnsembleView
 from kernsemble.inspection.fitted_models import column_categories
 from kernsemble.inspection.shape_functions import Shape
-from kernsemble.svm.calibration import Curve, InverseLink
+from kernsemble.svm.calibration import Curve, InverseLink, MultinomialLink
 from kernsemble.svm.multiclass import OneVersusOne
 
 FORMAT = "kernsemble additive model"
@@ -184,7 +184,8 @@ def _link(model: Any, n_machines: int) -> tuple[Link | None, list[CurveData | No
     none: list[CurveData | None] = [None] * n_machines
     if not hasattr(model, "predict_proba"):
         return None, none
-    if isinstance(model, AdaBoostClassifier):
+    has_log_odds = isinstance(getattr(model, "calibration_", None), MultinomialLink)
+    if isinstance(model, AdaBoostClassifier) or has_log_odds:
         return ("curves", [LOGISTIC]) if n_machines == 1 else ("softmax", none)
     return "curves", [_curve(each) for each in model.calibration_.curves]
 

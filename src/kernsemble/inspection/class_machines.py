@@ -7,7 +7,6 @@ With :math:`f_{kj}`, positive for class k, the machine of a pair, class k has th
 a combination of the same support vectors or tables, so it can be explained like any machine.
 """
 
-from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -18,12 +17,12 @@ from kernsemble._validation import class_codes
 from kernsemble.inspection.ensemble_view import EnsembleView
 from kernsemble.inspection.feature_importance import Importances
 from kernsemble.inspection.fitted_models import FittedModel, SupportVectorModel, as_fitted_model
-from kernsemble.svm.backends.tables.blocks import FittedBlock, FittedTables
-from kernsemble.svm.backends.tables.cells import CellTables
-from kernsemble.svm.backends.tables.slices import ShapeTables
+from kernsemble.inspection.table_decomposition import combined_tables
+from kernsemble.svm.backends.tables.blocks import FittedTables
 from kernsemble.svm.multiclass import OneVersusOne
 
 EVALUATIONS = 300_000  # approximate number of evaluations to compute importances
+KERNEL_VALUES = 3e8  # approximate number of kernel values for them
 MAX_BACKGROUND = 40  # maximum number of background rows, and of rows averaged over
 
 
@@ -58,9 +57,7 @@ class ClassModel(SupportVectorModel):
 
     @cached_property
     def _tables(self) -> FittedTables:
-        tables = self.fitted.tables_
-        blocks = tuple(_combined(block, self.weights) for block in tables.blocks)
-        return FittedTables(blocks, self.weights @ tables.intercept)
+        return combined_tables(self.fitted.tables_, self.weights)
 
     def values(self, X: ArrayLike) -> FloatArray:
         return super().values(X) @ self.weights.T
@@ -70,16 +67,10 @@ class ClassModel(SupportVectorModel):
         return signs * self.values(X)[:, machine]
 
 
-def _combined(block: FittedBlock, weights: FloatArray) -> FittedBlock:
-    if isinstance(block, CellTables):
-        return replace(block, heights=np.ascontiguousarray(weights @ block.heights))
-    assert isinstance(block, ShapeTables)
-    heights = tuple(np.ascontiguousarray(weights @ each) for each in block.heights)
-    return ShapeTables(block.views, block.levels, heights)
-
-
 def by_class(model: Any) -> FittedModel:
     """Return a fitted model with one machine per class; two classes, or numbers, have one machine.
+
+    A vote has one machine per class in any case.
 
     Pass the result to `EnsembleView.from_estimator` or `EnsembleView.each`.
     """
@@ -128,7 +119,7 @@ def feature_importances(
     """
     fitted = by_class(model)
     labels = fitted.labels[:max_machines]
-    n = n_background(model.n_features_in_, len(labels))
+    n = n_background(model.n_features_in_, len(labels), fitted.n_kernel_values)
     found = {}
     for machine, label in enumerate(labels):
         view = EnsembleView.from_estimator(fitted, None, machine)
@@ -138,7 +129,11 @@ def feature_importances(
     return found
 
 
-def n_background(n_columns: int, n_machines: int) -> int:
-    """Return the number of background rows for interactions that takes seconds."""
-    affordable = np.sqrt(EVALUATIONS / (2.0 * n_columns * n_machines))
+def n_background(n_columns: int, n_machines: int, n_kernel_values: int = 0) -> int:
+    """Return the number of background rows for interactions that takes seconds.
+
+    `n_kernel_values` is the number of them that a decision value takes.
+    """
+    n_evaluations = min(EVALUATIONS, KERNEL_VALUES / max(n_kernel_values, 1))
+    affordable = np.sqrt(n_evaluations / (2.0 * n_columns * n_machines))
     return int(np.clip(affordable, 4, MAX_BACKGROUND))

@@ -1,8 +1,8 @@
 """A machine as a sum of functions of one column and functions of several columns."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -31,13 +31,17 @@ class AdditiveTerm(NamedTuple):
 
 
 class ProductForm(NamedTuple):
-    r"""A function :math:`\sum_i c_i \prod_d \exp(-\gamma |u_d(x) - u_{id}|^p)`."""
+    r"""A function :math:`\sum_i c_i \prod_k \exp(-\gamma |u_k(x) - u_{ik}|^p)`.
 
-    embed: Callable[[FloatArray], FloatArray]  # rows -> u, of shape (n, m)
-    known: FloatArray  # u of the support vectors, of shape (s, m)
+    Each coordinate u is of one column, and a column may have several.
+    """
+
+    embed: Callable[[FloatArray], FloatArray]  # rows -> u, of shape (n, n_coordinates)
+    known: FloatArray  # u of the support vectors, of shape (s, n_coordinates)
     coefficients: FloatArray
     rate: float
     power: int
+    group: IntArray  # index of the column of each coordinate, among those of the interaction
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +82,16 @@ class Decomposition(NamedTuple):
 
     def __repr__(self) -> str:
         return short_repr(self)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Self]) -> Self:
+        """Return the sum of machines, whose hypotheses are all different."""
+        return cls(
+            sum(each.intercept for each in parts),
+            [term for each in parts for term in each.additive],
+            [term for each in parts for term in each.interactions],
+            sum(each.constant_norm for each in parts),
+        )
 
     @property
     def squared_norm(self) -> float:

@@ -48,8 +48,10 @@ class EnsembleView:
               g_d(v) = \int S_d(a)\, \mathrm{sign}(v - a)\, da + \text{const}
 
     for machines of stumps and categories, which are sums over features. For other kernels the
-    contributions of features are Shapley values. Use `from_estimator` for one machine and `each`
-    for all machines of a model. All numbers are in the user's units, whatever the scaling.
+    contributions of features are Shapley values. A vote of machines is the sum of its members:
+    their functions and contributions add with the weights. Use `from_estimator` for one machine
+    and `each` for all machines of a model. All numbers are in the user's units, whatever the
+    scaling.
 
     Attributes
     ----------
@@ -141,7 +143,7 @@ class EnsembleView:
         """Return a card with the learned settings and a bar chart of importances."""
         settings = {"machine": self.label, "model": type(self.model.fitted).__name__}
         try:
-            found = self.importances(n_background=CARD_ROWS, n_rows=CARD_ROWS)
+            found = self.importances(CARD_ROWS, CARD_ROWS, n_permutations=2 * CARD_ROWS)
         except ValueError:  # interactions, and no rows to average over
             picture = ""
         else:
@@ -231,8 +233,10 @@ class EnsembleView:
 
     def averaged_stumps(self) -> AveragedStumps:
         """Return the machine as finitely many averaged stumps (Theorem 8)."""
-        if not self.decomposition.additive or any(
-            each.density is None for each in self.decomposition.additive
+        if (
+            not self.is_additive
+            or not self.decomposition.additive
+            or any(each.density is None for each in self.decomposition.additive)
         ):
             raise ValueError(
                 f"the machine {self.label!r} does not consist of stumps only: averaged stumps are "
@@ -332,6 +336,40 @@ class EnsembleView:
             1.0 - len(background) / len(known) if parts[0].is_exact else 1.0,
             f"share of the mean absolute contributions to {len(rows)} rows ({how})",
         )
+
+    def learned_measure(self) -> Importances:
+        """Return the learned measure over features: the share of hypotheses on each feature.
+
+        That of a vote is the mean over its members with learned scalings, weighted by their shares
+        of the vote.
+
+        Returns
+        -------
+        Importances
+
+        Examples
+        --------
+        >>> from kernsemble.datasets import make_threenorm
+        >>> from kernsemble.inspection import EnsembleView
+        >>> from kernsemble.svm import InfiniteEnsembleClassifier
+        >>> X, y = make_threenorm(200, random_state=0)
+        >>> X[:, 4:] = 0.0
+        >>> settings = {"scaling": "learned", "loss": "squared"}
+        >>> model = InfiniteEnsembleClassifier("laplacian", **settings).fit(X[:, :6], y)
+        >>> found = EnsembleView.from_estimator(model).learned_measure()
+        >>> round(sum(found.shares.values()), 6), found.shares["x5"]
+        (1.0, 0.0)
+        """
+        learned = self.model.learned_scalings
+        if not learned:
+            raise ValueError(
+                f"{type(self.model.fitted).__name__} has no learned measure over features: use "
+                "scaling='learned', or importances()"
+            )
+        n = len(self.feature_names)
+        shares = sum(share * scaling.feature_shares(n) for share, scaling in learned)
+        method = "share of the hypotheses on each feature, learned"
+        return Importances.from_sizes(self.feature_names, np.asarray(shares), method)
 
     def explain(
         self,

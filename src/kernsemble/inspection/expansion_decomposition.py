@@ -11,8 +11,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kernsemble._typing import FloatArray, IntArray
+from kernsemble._typing import BoolArray, FloatArray, IntArray, Rows
 from kernsemble.hypotheses import StumpSet
+from kernsemble.inspection.column_scales import (
+    ColumnScaling,
+    as_column_scaling,
+    column_of_coordinates,
+    columns_of_directions,
+)
 from kernsemble.inspection.decomposition import (
     AdditiveTerm,
     Decomposition,
@@ -35,28 +41,44 @@ from kernsemble.kernels.algebra import OnColumns, terms
 from kernsemble.kernels.columns import leaves, unwrapped
 from kernsemble.kernels.slice_parts import Categories, Coordinates
 from kernsemble.kernels.slices import NoSlicesError, Slices, slices_of
-from kernsemble.preprocessing.scaling import FeatureScaling
-from kernsemble.svm.backends.prepared_matrix import expansion_values
+from kernsemble.preprocessing import AnyScaling, FeatureScaling, LearnedScaling
+from kernsemble.svm.backends.prepared_matrix import values_at
 
+UNSCALED = FeatureScaling(None)
 ROUNDING = 1e-12  # rounding error relative to the measure of a column
 
 
 class SupportVectors(NamedTuple):
     """The support vectors of one machine, their coefficients and their scaling."""
 
-    scaling: FeatureScaling
+    scaling: AnyScaling
     rows: FloatArray
     beta: FloatArray
     categories: tuple[tuple[Any, ...] | None, ...]  # categories of each column
+    coordinates: Rows | None = None  # as the kernel sees them, if not by `scaling`: cross-fitted
 
     @property
     def total(self) -> float:
         """Sum of the coefficients, zero for machines with a bias."""
         return float(self.beta.sum())
 
+    @property
+    def known(self) -> Rows:
+        """The support vectors as the kernel sees them."""
+        if self.coordinates is not None:
+            return self.coordinates
+        return self.scaling.transform(self.rows)
+
+    @property
+    def scales(self) -> ColumnScaling:
+        """The scales of the columns."""
+        scales = as_column_scaling(self.scaling)
+        assert scales is not None  # as `decompose_expansion` checks
+        return scales
+
     def scaled(self, column: int, values: FloatArray) -> FloatArray:
         """Return scaled values of a column."""
-        return self.scaling.of_column(column).transform(values[:, np.newaxis])[:, 0]
+        return self.scales.of_column(column).transform(values[:, np.newaxis])[:, 0]
 
     def above(self, column: int, edges: FloatArray) -> FloatArray:
         """Return the sum of the coefficients of the rows above each edge."""
@@ -67,9 +89,9 @@ class SupportVectors(NamedTuple):
 
     def edges(self, column: int, scaled_knots: FloatArray) -> FloatArray:
         """Return the edges of the intervals in which density and scaling are constant."""
-        restored = self.scaling.restored(column, scaled_knots)
+        restored = self.scales.restored(column, scaled_knots)
         return np.unique(
-            np.concatenate([self.rows[:, column], self.scaling.bends(column), restored])
+            np.concatenate([self.rows[:, column], self.scales.bends(column), restored])
         )
 
 
@@ -94,7 +116,11 @@ def decompose_expansion(kernel: Kernel, intercept: float, support: SupportVector
     additive: list[AdditiveTerm] = []
     interactions: list[Interaction] = []
     constant_norm = 0.0
+    has_scales = as_column_scaling(support.scaling) is not None
     for term in kernel_terms(kernel):
+        if not has_scales:
+            interactions.append(_interaction(term, support))
+            continue
         slices = _column_slices(term.kernel)
         if slices is not None:
             offset, norm = _constants(slices, support.total)
@@ -195,7 +221,7 @@ def _middle_stump_density(
 ) -> StumpDensity:
     stumps = part.simple.hypotheses
     scaled = stumps.thresholds[k]
-    thresholds = support.scaling.restored(column, scaled)
+    thresholds = support.scales.restored(column, scaled)
     rank = np.searchsorted(scaled, support.scaled(column, support.rows[:, column]))
     below = np.cumsum(np.bincount(rank, support.beta, len(scaled) + 1))
     density = support.total - below[:-1] - 0.5 * support.total
@@ -205,13 +231,13 @@ def _middle_stump_density(
 
 
 def _category_terms(part: Categories, support: SupportVectors) -> Iterator[AdditiveTerm]:
-    codes = part.codes(support.scaling.transform(support.rows))
+    codes = part.codes(support.known)
     known = part.simple.hypotheses.categories
     total = support.total
     for k, column in enumerate(part.columns.tolist()):
         sums = np.bincount(codes[:, k], support.beta, len(known[k]))
         heights = -part.factor * (total - sums)
-        atoms = np.array(support.scaling.restored(column, known[k].astype(np.float64)))
+        atoms = np.array(support.scales.restored(column, known[k].astype(np.float64)))
         atoms[codes[:, k]] = support.rows[:, column]  # without rounding errors
         size = 0.25 * part.factor * float(((2.0 * sums - total) ** 2).sum())
         labels = _category_names(support.categories[column], atoms)
@@ -239,10 +265,10 @@ def _intersection_terms(
 
 
 def _linear_terms(term: KernelTerm, support: SupportVectors) -> Iterator[AdditiveTerm]:
-    scaled = support.scaling.transform(support.rows)
+    scaled = support.known
     for column in term.columns.tolist():
         w = term.factor * float(support.beta @ scaled[:, column])
-        bends = support.scaling.bends(column)
+        bends = support.scales.bends(column)
         knots = bends if len(bends) > 0 else np.array([0.0, 1.0])
         values = w * support.scaled(column, knots)
         slope = 0.0 if len(bends) > 0 else float(values[1] - values[0])
@@ -270,7 +296,7 @@ def _mixed_terms(term: KernelTerm, support: SupportVectors) -> Iterator[Additive
     assert kernel.bound is not None
     bound, stumps = kernel.bound, kernel.kernel.hypotheses
     numbers = np.flatnonzero(bound.is_number)
-    expanded = kernel.expanded(support.scaling.transform(rows))
+    expanded = kernel.expanded(support.known)
     sums, offset = support.beta @ (expanded > 0.0), len(numbers)
     ends = np.array([0.0, bound.height])
     measures = [np.diff(stumps._measure_below(j, ends))[0] for j in range(expanded.shape[1])]
@@ -278,7 +304,7 @@ def _mixed_terms(term: KernelTerm, support: SupportVectors) -> Iterator[Additive
     absent = 0.0 - w * sums  # without the indicator
     gain = w * (2.0 * sums - total)
     sizes = 0.5 * w * (2.0 * sums - total) ** 2
-    medians = {d: support.scaling.restored(d, bound.medians[[d]])[0] for d in numbers.tolist()}
+    medians = {d: support.scales.restored(d, bound.medians[[d]])[0] for d in numbers.tolist()}
     filled = rows.copy()
     for d, median in medians.items():
         filled[np.isnan(rows[:, d]), d] = median
@@ -325,21 +351,31 @@ def _number_terms(
 
 
 def _interaction(term: KernelTerm, support: SupportVectors) -> Interaction:
-    beta = support.beta[np.newaxis]
+    beta, known = support.beta[np.newaxis], support.known
 
     def values(rows: FloatArray) -> FloatArray:
-        return expansion_values(rows, term.kernel, support.scaling, support.rows, beta)[:, 0]
+        return values_at(rows, term.kernel, support.scaling, known, beta)[:, 0]
 
     def squared_norm() -> float:
-        return float(support.beta @ values(support.rows))
+        return float(support.beta @ values_at(known, term.kernel, UNSCALED, known, beta)[:, 0])
 
-    product = _product_form(term, support)
-    return Interaction(repr(term.kernel), term.columns, values, squared_norm, product)
+    columns, product = _product_form(term, support.scaling, known, support.beta)
+    return Interaction(repr(term.kernel), columns, values, squared_norm, product)
 
 
-def _product_form(term: KernelTerm, support: SupportVectors) -> ProductForm | None:
-    """Return the factors of an expansion of a product kernel, None for other kernels."""
+def _product_form(
+    term: KernelTerm, scaling: AnyScaling, known: Rows, beta: FloatArray
+) -> tuple[IntArray, ProductForm | None]:
+    """Return the columns of an expansion, and its factors if it is of a product kernel."""
     factor, simple = term.factor, term.simple
+    places = column_of_coordinates(scaling, term.columns)
+    if places is None:
+        assert isinstance(scaling, LearnedScaling)
+        return columns_of_directions(scaling), None
+    columns = np.unique(places[places >= 0])
+    if isinstance(simple, Mixed):
+        places = places[_expanded_columns(simple)]
+        simple = simple.kernel
     if isinstance(simple, DecisionTree):
         rate, power = simple.gamma, 1
         factor *= float(np.exp(2.0 * simple.gamma * simple.stump.delta))
@@ -347,10 +383,38 @@ def _product_form(term: KernelTerm, support: SupportVectors) -> ProductForm | No
         assert simple.rate is not None
         rate, power = simple.rate, 2 if isinstance(simple, Gaussian) else 1
     else:
-        return None
-    embed = partial(_embedded, term.kernel, support.scaling)
-    return ProductForm(embed, embed(support.rows), factor * support.beta, rate, power)
+        return columns, None
+    if len(columns) == 0:
+        return columns, None
+    is_used = places >= 0
+    group = np.searchsorted(columns, places[is_used])
+    embed = partial(_embedded, term.kernel, is_used)
+    product = ProductForm(
+        lambda rows: embed(scaling.transform(rows)),
+        embed(known),
+        factor * beta,
+        rate,
+        power,
+        group,
+    )
+    return columns, product
 
 
-def _embedded(kernel: Kernel, scaling: FeatureScaling, rows: FloatArray) -> FloatArray:
-    return np.ascontiguousarray(kernel._embed(scaling.transform(rows), "X"), dtype=np.float64)
+def _expanded_columns(mixed: Mixed) -> IntArray:
+    """Return the column that each expanded column of a mixed table is from."""
+    bound = mixed.bound
+    assert bound is not None
+    categories = np.flatnonzero(~bound.is_number)
+    widths = [int(places.max(initial=-1)) + 1 for places in bound.places]
+    return np.concatenate(
+        [
+            np.flatnonzero(bound.is_number),
+            np.flatnonzero(bound.is_gap),
+            np.repeat(categories, np.array(widths, dtype=np.intp)),
+        ]
+    )
+
+
+def _embedded(kernel: Kernel, is_used: BoolArray, scaled: Rows) -> FloatArray:
+    found = kernel._embed(scaled, "X")
+    return np.ascontiguousarray(np.asarray(found)[:, is_used], dtype=np.float64)

@@ -108,7 +108,7 @@ def interaction_contributions(
 def _uses_product(product: ProductForm | None, method: Method, m: int, n_background: int) -> bool:
     if product is None or method == "sampled":
         return False
-    cost = len(product.known) * n_background * m * product_points(m)
+    cost = len(product.known) * n_background * (len(product.group) + m * product_points(m))
     return method == "exact" or cost <= CHEAP_PRODUCTS
 
 
@@ -122,6 +122,7 @@ def _product_contributions(
         product.coefficients,
         product.rate,
         product.power,
+        product.group,
     )
     base = float(interaction.values(background).mean())
     return Contributions(values, base, np.zeros_like(values))

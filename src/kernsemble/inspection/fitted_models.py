@@ -1,7 +1,8 @@
 """Adapters that give views one interface to the fitted models of the library."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,13 +16,17 @@ from kernsemble._validation import class_codes
 from kernsemble.boosting.voting_ensemble import VotingEnsemble, decisions
 from kernsemble.inspection.decomposition import Decomposition
 from kernsemble.inspection.expansion_decomposition import SupportVectors, decompose_expansion
-from kernsemble.inspection.table_decomposition import decompose_tables
+from kernsemble.inspection.table_decomposition import combined_tables, decompose_tables
 from kernsemble.inspection.vote_decomposition import decompose_votes
 from kernsemble.kernels import Kernel
+from kernsemble.preprocessing import LearnedScaling
 from kernsemble.svm import MultiplicativeSVC, SVMPath
+from kernsemble.svm.backends.prepared_matrix import SupportVectorMachines
+from kernsemble.svm.backends.tables.backend import TableMachines
 from kernsemble.svm.backends.tables.blocks import FittedTables
 from kernsemble.svm.estimator import KernelMachine
 from kernsemble.svm.multiclass import OneVersusOne
+from kernsemble.svm.vote.machines import VoteMachines, VoteMember
 
 
 def column_categories(model: Any) -> tuple[tuple[Any, ...] | None, ...]:
@@ -79,6 +84,16 @@ class FittedModel(ABC):
         """Training rows that the model stores, and their description."""
 
     @property
+    def n_kernel_values(self) -> int:
+        """Number of kernel values that a decision value takes."""
+        return 0
+
+    @property
+    def learned_scalings(self) -> list[tuple[float, LearnedScaling]]:
+        """Scalings with a learned measure over features, and the share of the model on each."""
+        return []
+
+    @property
     def feature_names(self) -> list[str]:
         """Names of the encoded columns; x0, x1, … if they have none. Equal names are numbered."""
         given = [f"x{d}" for d in range(self.fitted.n_features_in_)]
@@ -132,8 +147,8 @@ class FittedModel(ABC):
         return np.asarray(rows, dtype=np.float64)
 
 
-class SupportVectorModel(FittedModel):
-    """A support vector machine, given by its support vectors or by its tables."""
+class KernelMachineModel(FittedModel):
+    """A kernel machine, or several on the same rows."""
 
     @property
     def labels(self) -> list[str]:
@@ -151,11 +166,43 @@ class SupportVectorModel(FittedModel):
         is_pairs = isinstance(self.fitted.reduction_, OneVersusOne)
         return "each pair of classes" if is_pairs else "each class"
 
+    def values(self, X: ArrayLike) -> FloatArray:
+        return self.fitted._values(X)
+
+    def margins(self, X: ArrayLike, y: ArrayLike, machine: int) -> FloatArray:
+        if is_regressor(self.fitted):
+            raise ValueError(
+                f"{type(self.fitted).__name__} is a regressor: only classifiers have margins"
+            )
+        codes = class_codes(y, self.fitted.classes_)
+        signs = self.fitted.reduction_.signs(codes, machine)
+        return (signs * self.values(X)[:, machine])[signs != 0.0]
+
+    def norm(self, decomposition: Decomposition) -> tuple[float, str]:
+        return float(np.sqrt(max(decomposition.squared_norm, 0.0))), "‖w‖"
+
+    @property
+    def importance_method(self) -> str:
+        return "share of the squared weights of all hypotheses, exact"
+
+
+class SupportVectorModel(KernelMachineModel):
+    """A support vector machine, given by its support vectors or by its tables."""
+
     @property
     def kernel(self) -> Kernel:
         """The bound kernel."""
         kernel: Kernel = self.fitted.kernel_
         return kernel
+
+    @property
+    def n_kernel_values(self) -> int:
+        return 0 if hasattr(self.fitted, "tables_") else self.fitted.support_vectors_.shape[0]
+
+    @property
+    def learned_scalings(self) -> list[tuple[float, LearnedScaling]]:
+        scaling = getattr(self.fitted, "scaling_", None)
+        return [(1.0, scaling)] if isinstance(scaling, LearnedScaling) else []
 
     def support_vectors(self, machine: int) -> SupportVectors | None:
         """Return the support vectors of a machine; None if it was fitted on tables."""
@@ -165,7 +212,14 @@ class SupportVectorModel(FittedModel):
         beta = self._coefficients(machine)
         used = np.flatnonzero(beta)
         rows = self.dense(model.support_vectors_[used])
-        return SupportVectors(model.scaling_, rows, beta[used], column_categories(model))
+        scaled = getattr(getattr(model, "machines_", None), "coordinates", None)
+        return SupportVectors(
+            model.scaling_,
+            rows,
+            beta[used],
+            column_categories(model),
+            None if scaled is None else scaled[used],
+        )
 
     def _coefficients(self, machine: int) -> FloatArray:
         """Return the coefficients of a machine on all support vectors."""
@@ -187,25 +241,6 @@ class SupportVectorModel(FittedModel):
             return decompose_tables(self._tables, machine, column_categories(self.fitted))
         return decompose_expansion(self.kernel, self._bias(machine), support)
 
-    def values(self, X: ArrayLike) -> FloatArray:
-        return self.fitted._values(X)
-
-    def margins(self, X: ArrayLike, y: ArrayLike, machine: int) -> FloatArray:
-        if is_regressor(self.fitted):
-            raise ValueError(
-                f"{type(self.fitted).__name__} is a regressor: only classifiers have margins"
-            )
-        codes = class_codes(y, self.fitted.classes_)
-        signs = self.fitted.reduction_.signs(codes, machine)
-        return (signs * self.values(X)[:, machine])[signs != 0.0]
-
-    def norm(self, decomposition: Decomposition) -> tuple[float, str]:
-        return float(np.sqrt(max(decomposition.squared_norm, 0.0))), "‖w‖"
-
-    @property
-    def importance_method(self) -> str:
-        return "share of the squared weights of all hypotheses, exact"
-
     @property
     def training_rows(self) -> tuple[Rows | None, str]:
         if isinstance(self.fitted, SVMPath):
@@ -213,6 +248,79 @@ class SupportVectorModel(FittedModel):
         if hasattr(self.fitted, "tables_"):
             return None, "the training rows, at their levels"
         return self.fitted.support_vectors_, "the support vectors"
+
+
+class VoteModel(KernelMachineModel):
+    r"""A vote :math:`F(x) = \sum_m w_m f_m(x) + b` of kernel machines, the sum of its members."""
+
+    @property
+    def machines(self) -> VoteMachines:
+        """The members, and the rows that they share."""
+        machines: VoteMachines = self.fitted.machines_
+        return machines
+
+    @property
+    def labels(self) -> list[str]:
+        if is_regressor(self.fitted) or len(self.fitted.classes_) == 2:
+            return super().labels
+        return [str(name) for name in self.fitted.classes_.tolist()]
+
+    @property
+    def n_kernel_values(self) -> int:
+        n_expansions = sum(not each.has_tables for each in self.machines.members)
+        return n_expansions * self.machines.rows.shape[0]
+
+    @property
+    def learned_scalings(self) -> list[tuple[float, LearnedScaling]]:
+        return [
+            (each.share, each.scaling)
+            for each in self.machines.members
+            if isinstance(each.scaling, LearnedScaling)
+        ]
+
+    @cached_property
+    def _rows(self) -> FloatArray:
+        return self.dense(self.machines.rows)
+
+    def decompose(self, machine: int) -> Decomposition:
+        constant = Decomposition(float(self.machines.intercept[machine]), [], [])
+        members = [self.decompose_member(each, machine) for each in self.machines.members]
+        return Decomposition.joined([constant, *members])
+
+    def decompose_member(self, member: VoteMember, machine: int) -> Decomposition:
+        """Return the weighted machine of a member, without the intercept of the vote."""
+        machines, categories = self.machines.machines_of(member), column_categories(self.fitted)
+        if isinstance(machines, TableMachines):
+            weights = np.zeros((1, len(machines.tables.intercept)))
+            weights[0, machine] = member.weight
+            return decompose_tables(combined_tables(machines.tables, weights), 0, categories)
+        assert isinstance(machines, SupportVectorMachines)
+        beta = member.weight * machines.coefficients[machine]
+        rows, scaled = self._rows, machines.coordinates
+        if not beta.all():
+            used = np.flatnonzero(beta)
+            rows, beta = rows[used], beta[used]
+            scaled = None if scaled is None else scaled[used]
+        support = SupportVectors(machines.scaling, rows, beta, categories, scaled)
+        found = decompose_expansion(machines.kernel, 0.0, support)
+        named = [replace(each, name=f"{member.name}: {each.name}") for each in found.interactions]
+        return found._replace(interactions=named)
+
+    def values(self, X: ArrayLike) -> FloatArray:
+        """Return the values in double precision, so that contributions add up to them."""
+        rows, budget = self.fitted._read_again(X), self.fitted._budget
+        total = np.repeat(self.machines.intercept[np.newaxis], rows.shape[0], axis=0)
+        for each in self.machines.members:
+            machines = self.machines.machines_of(each)
+            values = machines.values(rows, budget)
+            if isinstance(machines, SupportVectorMachines):
+                values = values - machines.intercept
+            total += each.weight * values
+        return total
+
+    @property
+    def training_rows(self) -> tuple[Rows | None, str]:
+        return self.machines.rows, "the training rows"
 
 
 class VotingModel(FittedModel):
@@ -263,7 +371,8 @@ def as_fitted_model(model: Any) -> FittedModel:
         return VotingModel(model)
     if isinstance(model, (KernelMachine, SVMPath, MultiplicativeSVC)):
         check_is_fitted(model, ["machines_", "support_"], all_or_any=any)
-        return SupportVectorModel(model)
+        is_vote = isinstance(getattr(model, "machines_", None), VoteMachines)
+        return VoteModel(model) if is_vote else SupportVectorModel(model)
     raise TypeError(
         f"model = {model!r}: pass a fitted model of kernsemble.svm or kernsemble.boosting; for a "
         "pipeline, pass its last step and rows transformed by the steps before it"

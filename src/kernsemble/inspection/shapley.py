@@ -14,12 +14,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernsemble._jit import jit
+from kernsemble._jit import jit, jit_sums
 from kernsemble._threads import blocks, run
 from kernsemble._typing import BoolArray, FloatArray, IntArray
 
 Function = Callable[[FloatArray], FloatArray]
 
+ROWS_AT_ONCE = 8  # number of rows whose product values one thread computes together
 NUMBERS_AT_ONCE = 4_000_000  # maximum size of the arrays that a function is evaluated on
 
 
@@ -106,6 +107,7 @@ def product_values(
     coefficients: FloatArray,
     rate: float,
     power: int,
+    group: IntArray | None = None,
 ) -> FloatArray:
     r"""Return the Shapley values of :math:`\sum_i c_i \prod_d k(x_{id}, x_d)`, exactly.
 
@@ -117,18 +119,22 @@ def product_values(
 
     Owen's integral of a game whose multilinear extension is the product. The integrand is a
     polynomial of degree m − 1, so Gauss' quadrature on m/2 points is exact. Costs
-    :math:`O(s B m^2)` per row, with s known rows.
+    :math:`O(s B m^2)` per row, with s known rows. `group` is the column d of each coordinate, by
+    default one coordinate each; the factors of several are multiplied.
     """
-    nodes, weights = np.polynomial.legendre.leggauss(product_points(X.shape[1]))
+    group = np.arange(X.shape[1]) if group is None else group
+    m = int(group.max()) + 1
+    nodes, weights = np.polynomial.legendre.leggauss(product_points(m))
     nodes, weights = 0.5 * (nodes + 1.0), 0.5 * weights / len(background)
-    values = np.zeros_like(X, dtype=np.float64)
+    values = np.zeros((len(X), m))
+    spans = list(blocks(len(X), ROWS_AT_ONCE))
 
-    def work(i: int) -> None:
-        _add_product_values(
-            X[i], background, known, coefficients, rate, power, nodes, weights, values[i]
-        )
+    def work(k: int) -> None:
+        some = X[spans[k]]
+        game = background, known, coefficients, rate, power, group, nodes, weights
+        _add_product_values(some, *game, values[spans[k]])
 
-    run(work, range(len(X)))
+    run(work, range(len(spans)))
     return values
 
 
@@ -138,30 +144,49 @@ def product_points(m: int) -> int:
 
 
 @jit
+def _factors(
+    known: FloatArray, x: FloatArray, rate: float, power: int, group: IntArray, factors: FloatArray
+) -> None:
+    """Compute the factor of each column."""
+    factors[:] = 0.0
+    for k in range(len(x)):
+        factors[group[k]] += abs(known[k] - x[k]) ** power
+    for d in range(len(factors)):
+        factors[d] = np.exp(-rate * factors[d])
+
+
+@jit_sums
 def _add_product_values(
-    x: FloatArray,
+    X: FloatArray,
     background: FloatArray,
     known: FloatArray,
     coefficients: FloatArray,
     rate: float,
     power: int,
+    group: IntArray,
     nodes: FloatArray,
     weights: FloatArray,
     values: FloatArray,
 ) -> None:
-    m = len(x)
-    a, b, after = np.empty(m), np.empty(m), np.empty(m + 1)
+    n, m = values.shape
+    a, b = np.empty((n, m)), np.empty((len(background), m))
+    after = np.ones((m + 1, len(nodes)))  # product of the later factors
+    before = np.empty(len(nodes))  # of the earlier ones
     for i in range(len(known)):
-        for d in range(m):
-            a[d] = np.exp(-rate * abs(known[i, d] - x[d]) ** power)
         for j in range(len(background)):
-            for d in range(m):
-                b[d] = np.exp(-rate * abs(known[i, d] - background[j, d]) ** power)
-            for t in range(len(nodes)):
-                after[m] = 1.0  # product of the later factors
+            _factors(known[i], background[j], rate, power, group, b[j])
+        for row in range(n):
+            _factors(known[i], X[row], rate, power, group, a[row])
+            for j in range(len(background)):
                 for d in range(m - 1, -1, -1):
-                    after[d] = after[d + 1] * (nodes[t] * a[d] + (1.0 - nodes[t]) * b[d])
-                before = coefficients[i] * weights[t]
+                    start, rise = b[j, d], a[row, d] - b[j, d]
+                    for t in range(len(nodes)):
+                        after[d, t] = after[d + 1, t] * (start + nodes[t] * rise)
+                for t in range(len(nodes)):
+                    before[t] = coefficients[i] * weights[t]
                 for d in range(m):
-                    values[d] += before * after[d + 1] * (a[d] - b[d])
-                    before *= nodes[t] * a[d] + (1.0 - nodes[t]) * b[d]
+                    start, rise, total = b[j, d], a[row, d] - b[j, d], 0.0
+                    for t in range(len(nodes)):
+                        total += before[t] * after[d + 1, t]
+                        before[t] *= start + nodes[t] * rise
+                    values[row, d] += rise * total

@@ -78,6 +78,20 @@ def decompose_tables(
     return Decomposition(intercept, additive, interactions)
 
 
+def combined_tables(tables: FittedTables, weights: FloatArray) -> FittedTables:
+    """Return machines that are linear combinations of others, with these weights as rows."""
+    blocks = tuple(_combined(block, weights) for block in tables.blocks)
+    return FittedTables(blocks, weights @ tables.intercept)
+
+
+def _combined(block: FittedBlock, weights: FloatArray) -> FittedBlock:
+    if isinstance(block, CellTables):
+        return replace(block, heights=np.ascontiguousarray(weights @ block.heights))
+    assert isinstance(block, ShapeTables)
+    heights = tuple(np.ascontiguousarray(weights @ each) for each in block.heights)
+    return ShapeTables(block.views, block.levels, heights)
+
+
 def direction_tables(tables: FittedTables) -> list[tuple[Directions, ShapeTables]]:
     """Return the sampled directions of perceptron kernels, with their tables."""
     return [

@@ -6,7 +6,8 @@ from sklearn.base import is_classifier
 
 
 def value_unit(model: Any, target: str) -> str:
-    """Return the unit: log-odds for a logistic loss, decision values, or that of the target."""
+    """Return the unit: log-odds for a logistic loss or a vote, decision values, or the target's."""
     if not is_classifier(model):
         return f"units of {target}" if target else "units of the target"
-    return "log-odds" if getattr(model, "loss_", None) == "logistic" else "decision value"
+    has_log_odds = getattr(model, "loss_", None) == "logistic" or hasattr(model, "members_")
+    return "log-odds" if has_log_odds else "decision value"

@@ -35,6 +35,7 @@ from kernsemble.solvers.ridge import Ridge
 Norm: TypeAlias = Literal["l1", "l2"]
 
 N_ROUNDS = 4
+MAX_TARGETS = 6  # number of targets above which slopes are those of combinations of them
 MAX_ROWS = 1_500  # number of rows above which the measure is learned from a sample of them
 STRENGTHS = (1.0, 6.0, 36.0)  # values of C, for kernels with the value 1 at distance 0
 SMALLEST = 1e-3  # weights below this share of the largest one are zero
@@ -83,7 +84,9 @@ class LearnedScaling(Value):
     @property
     def kind(self) -> str:
         """The name of the scaling, as estimators accept it."""
-        return f"learned-{'directions' if self.weights.ndim == 2 else self.base.kind}"
+        if self.weights.ndim == 2:
+            return "learned-directions"
+        return "learned" if self.base.kind == "rank" else f"learned-{self.base.kind}"
 
     @property
     def accepts_categories(self) -> bool:
@@ -144,7 +147,7 @@ def learn_measure(
         Random seed of the sample.
     """
     u, y, counts = _sampled(coordinates, targets, weight, max_rows, seed)
-    u = u.astype(np.float32)
+    u, y = u.astype(np.float32), _projected(y, seed)
     n_coordinates = u.shape[1]
     weights = np.eye(n_coordinates) if has_directions else np.ones(n_coordinates)
     rounds: list[MeasureRound] = []
@@ -266,6 +269,15 @@ def _sampled(
         rows = np.sort(rng.choice(rows, most, replace=False, p=share))
         return coordinates[rows], targets[rows], np.ones(most)
     return coordinates[rows], targets[rows], weight[rows]
+
+
+def _projected(y: FloatArray, seed: int) -> FloatArray:
+    """Return few random combinations of many targets, which keep sums of squares on average."""
+    n_targets = y.shape[1]
+    if n_targets <= MAX_TARGETS:
+        return y
+    draws = np.random.default_rng(seed).normal(size=(n_targets, MAX_TARGETS))
+    return np.asarray(y @ draws / np.sqrt(MAX_TARGETS))
 
 
 def _normalised(weights: FloatArray) -> FloatArray:

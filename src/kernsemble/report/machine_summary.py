@@ -141,7 +141,7 @@ def _machine_summary(
     view = EnsembleView.from_estimator(model, background.X, machine)
     data, n_columns = view.background, len(view.feature_names)
     assert data is not None
-    n = n_background(n_columns, n_machines)
+    n = n_background(n_columns, n_machines, model.n_kernel_values)
     settings: dict[str, Any] = {"n_background": n, "n_permutations": 2 * n}
     explained = None
     if not view.is_additive:

@@ -7,6 +7,7 @@ import numpy as np
 
 from kernsemble._model_cards import kernel_text
 from kernsemble._versions import versions
+from kernsemble.inspection.vote_members import vote_in_words, vote_members
 from kernsemble.report.model_program import Origin, model_program
 
 __all__ = ["ModelSettings", "Origin", "model_settings"]
@@ -24,7 +25,7 @@ class ModelSettings:
     versions: dict[str, str]
     code: str
     command: str
-    selected: str  # kernel, C and scaling in a phrase, "" if the model has none
+    selected: str  # kernel, C and scaling, or the vote, in a phrase; "" if the model has none
 
 
 def model_settings(model: Any, origin: Origin) -> ModelSettings:
@@ -39,7 +40,7 @@ def model_settings(model: Any, origin: Origin) -> ModelSettings:
 def _selected(model: Any) -> str:
     kernel = getattr(model, "kernel_", None)
     if kernel is None:
-        return ""
+        return vote_in_words(model)
     found = [kernel_text(kernel)]
     if hasattr(model, "C_"):
         found.append(f"C = {model.C_:.3g}")
@@ -64,6 +65,11 @@ def _learned(model: Any) -> dict[str, str]:
     scaling = getattr(model, "scaling_", None)
     if scaling is not None:
         found["scaling_"] = repr(scaling.kind)
+    for place, each in enumerate(vote_members(model), start=1):
+        found[f"member {place}"] = (
+            f"{each.name}: {kernel_text(each.kernel)}, scaling {each.scaling}, C = {each.C:.4g}, "
+            f"weight {each.weight:.4g}"
+        )
     if hasattr(model, "support_"):
         found["support vectors"] = f"{len(model.support_):,}"
     if hasattr(model, "estimator_weights_"):

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from kernsemble._counts import readable
+from kernsemble._model_cards import kernel_text
 from kernsemble.inspection.scores import format_score
 from kernsemble.report.association import MEANINGS
 from kernsemble.report.charts import Chart
@@ -69,7 +70,12 @@ def template(name: str) -> Any:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    filters: dict[str, Any] = {"number": number, "score": format_score, "bar_path": bar_path}
+    filters: dict[str, Any] = {
+        "number": number,
+        "score": format_score,
+        "bar_path": bar_path,
+        "kernel": kernel_text,
+    }
     environment.filters |= filters
     environment.globals |= {
         "style": markupsafe.Markup("\n".join(map(_source, STYLES))),

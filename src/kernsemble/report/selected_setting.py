@@ -10,9 +10,12 @@ def selected_estimator(model: Any, factor: float = 1.0) -> Any:
     """Return an unfitted estimator with the selected setting of a model.
 
     Its C is that of the model times `factor`, so that fewer rows can be regularised as much as
-    all. A model without model selection is cloned. Return None if there is no such estimator.
+    all. A model without model selection is cloned. Return None if there is no such estimator, as
+    for a vote.
     """
     family = type(model)
+    if hasattr(model, "members_"):
+        return None
     if not hasattr(model, "best_params_"):
         settings = model.get_params(deep=False)
         copy = clone(model)

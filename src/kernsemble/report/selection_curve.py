@@ -41,7 +41,12 @@ def cross_validated(model: Any) -> Score | None:
 
 
 def selection_curve(model: Any) -> SelectionCurve | None:
-    """Return the scores along the grid of the numeric parameter with the most values."""
+    """Return the scores along the grid of the numeric parameter with the most values.
+
+    None for a vote, whose candidates have one value of C each.
+    """
+    if hasattr(model, "members_"):
+        return None
     params = getattr(model, "cv_results_", {}).get("params", [])
     parameter = _grid_parameter(params)
     if parameter is None:

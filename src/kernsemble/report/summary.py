@@ -13,6 +13,7 @@ from kernsemble.inspection import EnsembleView, by_class
 from kernsemble.inspection.predictions import Predictions
 from kernsemble.inspection.scores import Score, scores
 from kernsemble.inspection.value_unit import value_unit
+from kernsemble.inspection.vote_members import MemberRow, vote_members
 from kernsemble.report.data_summary import DataSummary, data_summary
 from kernsemble.report.held_out import HeldOut, held_out_predictions
 from kernsemble.report.machine_summary import (
@@ -59,6 +60,8 @@ class Summary:
         Scores of all settings, if the model was selected by cross-validation.
     searched : str
         Description of the settings that "auto" compared, "" if there is none.
+    members : list of MemberRow
+        Members of the vote, the largest share first; empty if the model is no vote.
     cross_validated : Score or None
         Cross-validated score of the selected setting.
     held_out : HeldOut
@@ -97,6 +100,7 @@ class Summary:
     data: DataSummary
     selection: SelectionCurve | None
     searched: str
+    members: list[MemberRow]
     cross_validated: Score | None
     held_out: HeldOut
     scores: list[Score]
@@ -168,6 +172,7 @@ class Summary:
             data,
             selection_curve(model),
             str(getattr(model, "search_summary_", "") or ""),
+            vote_members(model),
             cross_validated(model),
             held_out,
             found,

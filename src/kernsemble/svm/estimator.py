@@ -123,6 +123,7 @@ class KernelMachine(CardMixin, CallbackSupportMixin, ReadsTables, ABC):  # type:
         tags.input_tags.allow_nan = self._scales_categories or (
             self._allows_missing and all(map(supports_missing, self._requested_kernels()))
         )
+        tags.input_tags.sparse = not any(map(is_learned, self._scalings()))
         return tags
 
     @contextmanager

@@ -2,7 +2,6 @@ r"""Machines that vote: :math:`F(x) = \sum_m w_m f_m(x) + b`, an infinite ensemb
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -63,6 +62,7 @@ class VoteMachines(Machines):
     members: tuple[VoteMember, ...]
     rows: Rows  # training rows, which all support vectors are
     intercept: FloatArray  # of the vote, the members' included
+    is_single: bool = False  # whether kernels are computed in single precision
 
     @property
     def supports_missing(self) -> bool:
@@ -86,13 +86,20 @@ class VoteMachines(Machines):
 
     def values(self, X: Rows, budget: Budget) -> FloatArray:
         total = np.repeat(self.intercept[np.newaxis], X.shape[0], axis=0)
-        expansions = [each for each in self.members if not each.has_tables]
         for each in self.members:
             if each.has_tables:
                 total += each.weight * each.machines.values(X, budget)
-        for _, family in groupby(sorted(expansions, key=_distance_key), _distance_key):
-            self._add_values(list(family), X, budget, total)
+        for family in self._families():
+            self._add_values(family, X, budget, total)
         return total
+
+    def _families(self) -> list[list[VoteMember]]:
+        """Return the members with support vectors, those with the same distances together."""
+        found: dict[tuple[str, int], list[VoteMember]] = {}
+        for place, member in enumerate(self.members):
+            if not member.has_tables:
+                found.setdefault(_distance_key(member, place), []).append(member)
+        return list(found.values())
 
     def _add_values(
         self, family: list[VoteMember], X: Rows, budget: Budget, total: FloatArray
@@ -100,15 +107,19 @@ class VoteMachines(Machines):
         """Add the weighted values of members whose kernels have the same distances."""
         first = self.machines_of(family[0])
         assert isinstance(first, SupportVectorMachines)
-        known = as_single(first.scaled_support)
+        known = self._in_precision(first.scaled_support)
         most = min(MAX_KERNEL_ENTRIES, int(budget.n_bytes / (8.0 * ENTRIES_OF_A_MATRIX)))
         for span in blocks(X.shape[0], max(most // max(known.shape[0], 1), 1)):
-            rows = as_single(first.scaling.transform(X[span]))
+            rows = self._in_precision(first.scaling.transform(X[span]))
             for member, K in self._matrices(family, rows, known):
                 machines = member.machines
                 assert isinstance(machines, SupportVectorMachines)
                 found = K @ machines.coefficients.T.astype(K.dtype)
                 total[span] += member.weight * found.astype(np.float64)
+
+    def _in_precision(self, rows: Rows) -> Rows:
+        """Return scaled rows in the precision of kernels."""
+        return rows.astype(np.float32) if self.is_single else rows
 
     @staticmethod
     def _matrices(
@@ -133,15 +144,10 @@ class VoteMachines(Machines):
             yield member, mine.from_distances(distances)
 
 
-def as_single(rows: Rows) -> Rows:
-    """Return scaled rows in single precision."""
-    return rows.astype(np.float32)
-
-
-def _distance_key(member: VoteMember) -> tuple[str, int]:
+def _distance_key(member: VoteMember, place: int) -> tuple[str, int]:
     """Return a key that is equal for members whose kernels have the same distances."""
     radial, machines = radial_part(member.kernel), member.machines
     assert isinstance(machines, SupportVectorMachines)
     family = type(radial).__name__ if radial is not None else repr(member.kernel)
     own = machines.coordinates is not None or radial is None
-    return f"{family} {machines.scaling.kind}", id(member) if own else 0
+    return f"{family} {machines.scaling.kind}", place if own else -1

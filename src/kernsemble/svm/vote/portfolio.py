@@ -37,7 +37,7 @@ LEARNED: tuple[tuple[LearnedKind, type[Radial], tuple[float, ...]], ...] = (
 )
 MAX_CLASSES_OF_EFFECTS = 2  # effects of more classes are as many coordinates of each column
 MAX_LEARNED_COLUMNS = 400  # number of columns above which no scaling is learned
-CLASS_MULTIPLES = (0.125, 0.5, 2.0, 8.0, 32.0)  # values of C, in units of C="scale"
+CLASS_MULTIPLES = (0.125, 0.5, 2.0, 8.0, 32.0, 128.0)  # values of C, in units of C="scale"
 NUMBER_MULTIPLES = (0.5, 4.0, 32.0, 256.0, 2048.0)
 UNIT_OF_LEARNED = 1.6  # C="scale" of kernels of the mean distance 1, about 1/(1 − 1/e)
 ADDITIVE_MULTIPLES = tuple(4.0**power for power in range(-2, 7))

@@ -170,7 +170,13 @@ class Voting:
                 machines = _without_rows(machines, rows.n_rows)
             known = chosen[k].entrant.name, weight, float(shares[k])
             members.append(VoteMember(*known, prepared.kernel, prepared.scaling, C, machines))
-        return stack, chosen, VoteMachines(tuple(members), rows.X, bias)
+        return (
+            stack,
+            chosen,
+            VoteMachines(
+                tuple(members), rows.X, bias, is_single=last.settings(False).dtype is not None
+            ),
+        )
 
 
 def choose_finalists(track: Trials, raced: Sequence[Finalist]) -> list[Finalist]:
