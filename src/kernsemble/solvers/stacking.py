@@ -9,8 +9,9 @@ weight for all of them, and probabilities are a softmax. Both problems are conve
 
 To the mean loss of n rows is added :math:`\tfrac{3}{2n}\sum_m (w_m \sigma_m)^2`, with
 :math:`\sigma_m` the root mean square of a member's values (squared error: their standard
-deviation, times twice the smallest error of a member, relative to the variance of y): members that
-are equally good share a weight, the more the fewer the rows. (On twelve data sets that defaults were chosen on, 3 was no worse than 1, and better than 0.)
+deviation, times twice the smallest error of a member, relative to the variance of y): members
+that are equally good share a weight, the more the fewer the rows. (On eleven data sets that
+defaults were chosen on, 3 was no worse than 1, and better than 0.)
 """
 
 from dataclasses import dataclass
