@@ -49,7 +49,8 @@ def fit(kind, n, cache_size):
         settings = {"Cs": (1.0, 16.0), "cv": 3, "epsilons": (0.01,), **common}
         InfiniteEnsembleRegressorCV(kernels[:2], **settings).fit(X, target)
     else:
-        settings = {"cv": 3, "calibration": None, "random_state": 0, **common}
+        loss = {"race": "hinge", "vote": "squared"}[kind]
+        settings = {"cv": 3, "calibration": None, "random_state": 0, "loss": loss, **common}
         InfiniteEnsembleClassifierCV("auto", scaling="rank", **settings).fit(X, target > 0)
 
 

@@ -153,8 +153,8 @@ def test_a_kernel_without_tables_is_refused(kernel):
 def test_incompatible_settings_are_refused():
     with pytest.raises(ValueError, match="does not support loss = 'logistic'"):
         InfiniteEnsembleClassifier(solver="exact", loss="logistic").fit(X, y)
-    with pytest.raises(ValueError, match="loss = 'squared'"):
-        InfiniteEnsembleClassifier(loss="squared").fit(X, y)
+    with pytest.raises(ValueError, match="loss = 'epsilon_insensitive'"):
+        InfiniteEnsembleClassifier(loss="epsilon_insensitive").fit(X, y)
     with pytest.raises(ValueError, match="solver = 'quick'"):
         InfiniteEnsembleClassifier(solver="quick").fit(X, y)
     with pytest.raises(ValueError, match="max_levels = 1"):

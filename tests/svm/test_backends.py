@@ -33,8 +33,8 @@ class OtherBackend(MatrixBackend):
 def test_a_backend_needs_one_registration(monkeypatch):
     monkeypatch.setitem(BACKENDS, "other", OtherBackend())
     for estimator in (InfiniteEnsembleClassifier, InfiniteEnsembleClassifierCV):
-        other = estimator(solver="other").fit(X, y)
-        exact = estimator(solver="exact").fit(X, y)
+        other = estimator(solver="other", loss="hinge").fit(X, y)
+        exact = estimator(solver="exact", loss="hinge").fit(X, y)
         assert other.solver_ == "other"
         assert_allclose(other.decision_function(X), exact.decision_function(X))
     with pytest.raises(ValueError, match="'other' does not support loss = 'logistic'"):

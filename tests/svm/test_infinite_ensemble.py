@@ -20,7 +20,7 @@ from kernsemble.solvers import solve_dual
 from kernsemble.solvers.newton import Newton
 from kernsemble.solvers.smo import DualTuning
 from kernsemble.svm import InfiniteEnsembleClassifier, InfiniteEnsembleRegressor
-from kernsemble.svm.backends import matrix as matrix_backend
+from kernsemble.svm.backends import prepared_matrix
 from kernsemble.svm.backends.prepared_matrix import expansion_values
 
 X, y = make_threenorm(120, random_state=0)
@@ -122,7 +122,7 @@ def test_an_interrupted_fit_continues_with_warm_start(monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(matrix_backend, "solve_dual", partial(solve_dual, tuning=IMPATIENT))
+        patch.setattr(prepared_matrix, "solve_dual", partial(solve_dual, tuning=IMPATIENT))
         patch.setattr(Newton, "step", interrupted)
         with pytest.raises(KeyboardInterrupt, match="warm_start"):
             machine.fit(X, y)
@@ -277,7 +277,7 @@ def test_an_interrupt_ends_and_keeps_all_machines(monkeypatch):
         return solved[-1]
 
     with monkeypatch.context() as patch:
-        patch.setattr(matrix_backend, "solve_dual", interrupted_third_time)
+        patch.setattr(prepared_matrix, "solve_dual", interrupted_third_time)
         with pytest.raises(KeyboardInterrupt, match="warm_start"):
             fresh.fit(rows, digits)
     reached = fresh.objective_

@@ -410,15 +410,19 @@ def test_trials_with_different_grids_rank_by_score_then_penalty_then_order():
 
 
 @pytest.mark.large
-def test_by_default_kernels_race_and_the_loss_follows_the_solver():
+def test_by_default_machines_vote_and_with_the_hinge_kernels_race():
     for family in (InfiniteEnsembleClassifierCV, InfiniteEnsembleRegressorCV):
         defaults = family().get_params()
         assert (defaults["kernel"], defaults["loss"]) == ("auto", "auto")
     machine = InfiniteEnsembleClassifierCV(cv=2, random_state=0).fit(X, y)
+    voted = InfiniteEnsembleClassifierCV("auto", cv=2, loss="squared", random_state=0).fit(X, y)
     raced = InfiniteEnsembleClassifierCV("auto", cv=2, loss="hinge", random_state=0).fit(X, y)
-    assert machine.loss_ == "hinge"
-    assert machine.race_results_["kernel"] == raced.race_results_["kernel"]
-    assert machine.best_params_ == raced.best_params_
+    assert (machine.loss_, raced.loss_) == ("squared", "hinge")
+    assert machine.race_results_["kernel"] == voted.race_results_["kernel"]
+    assert [each.weight for each in machine.members_] == [each.weight for each in voted.members_]
+    assert machine.best_params_["kernel"] == "vote"
+    assert raced.best_params_["kernel"] in raced.race_results_["kernel"]
+    assert not hasattr(raced, "members_")
 
 
 @pytest.mark.parametrize("family", [InfiniteEnsembleClassifierCV, InfiniteEnsembleRegressorCV])

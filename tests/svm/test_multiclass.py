@@ -124,7 +124,9 @@ def test_many_classes_need_one_machine_each_and_few_candidates():
     rng = np.random.default_rng(0)
     codes = np.repeat(np.arange(60), 4)
     rows = np.column_stack([codes % 8, codes // 8]) + 0.1 * rng.normal(size=(240, 2))
-    machine = InfiniteEnsembleClassifierCV("auto", cv=2, calibration=None, random_state=0)
+    machine = InfiniteEnsembleClassifierCV(
+        "auto", cv=2, calibration=None, loss="hinge", random_state=0
+    )
     machine.fit(rows, codes)
     assert machine.reduction_ == OneVersusRest(60)
     assert len(machine.intercept_) == 60

@@ -1,4 +1,4 @@
-"""kernel="auto": a race on real rows, which repeats, and whose cost is bounded."""
+"""kernel="auto" with the hinge: a race on real rows, which repeats, and whose cost is bounded."""
 
 import numpy as np
 import pandas as pd
@@ -26,7 +26,8 @@ X, y = make_threenorm(150, random_state=0)
 @pytest.mark.large
 def test_a_race_repeats_with_its_random_state():
     machines = [
-        InfiniteEnsembleClassifierCV("auto", random_state=seed).fit(X, y) for seed in (3, 3)
+        InfiniteEnsembleClassifierCV("auto", loss="hinge", random_state=seed).fit(X, y)
+        for seed in (3, 3)
     ]
     assert machines[0].race_results_ == machines[1].race_results_
     assert machines[0].best_params_ == machines[1].best_params_
@@ -36,7 +37,7 @@ def test_a_race_repeats_with_its_random_state():
 @pytest.mark.large
 def test_another_kernel_wins_where_stumps_fail():
     rows, classes = make_xor(300, noise=0.2, random_state=0)
-    machine = InfiniteEnsembleClassifierCV("auto", random_state=0).fit(rows, classes)
+    machine = InfiniteEnsembleClassifierCV("auto", loss="hinge", random_state=0).fit(rows, classes)
     assert isinstance(machine.best_params_["kernel"], (Laplacian, Exponential))
     assert machine.best_score_ > 0.95
 
@@ -53,7 +54,7 @@ def compared(machine):
 
 @pytest.mark.large
 def test_all_finalists_are_scored_by_all_folds_on_all_rows_and_the_winner_is_the_best():
-    machine = InfiniteEnsembleClassifierCV("auto", cv=4, random_state=0).fit(X, y)
+    machine = InfiniteEnsembleClassifierCV("auto", loss="hinge", cv=4, random_state=0).fit(X, y)
     found = machine.cv_results_
     places = compared(machine)
     assert len(places) == 3
@@ -69,7 +70,7 @@ def test_all_finalists_are_scored_by_all_folds_on_all_rows_and_the_winner_is_the
 
 @pytest.mark.large
 def test_the_winner_is_the_machine_of_its_settings():
-    machine = InfiniteEnsembleClassifierCV("auto", cv=4, random_state=0).fit(X, y)
+    machine = InfiniteEnsembleClassifierCV("auto", loss="hinge", cv=4, random_state=0).fit(X, y)
     kernel, scaling, C = (machine.best_params_[name] for name in ("kernel", "scaling", "C"))
     same = [
         params["C"]
@@ -84,7 +85,9 @@ def test_the_winner_is_the_machine_of_its_settings():
 
 @pytest.mark.large
 def test_the_rounds_of_a_race_have_a_spread_of_their_folds():
-    machine = InfiniteEnsembleClassifierCV("auto", scaling="rank", random_state=0).fit(X, y)
+    machine = InfiniteEnsembleClassifierCV(
+        "auto", loss="hinge", scaling="rank", random_state=0
+    ).fit(X, y)
     spread = np.array(machine.race_results_["std_test_score"])
     assert len(spread) == len(machine.race_results_["mean_test_score"])
     assert (spread >= 0.0).all()
@@ -95,14 +98,16 @@ def test_the_rounds_of_a_race_have_a_spread_of_their_folds():
 def test_rows_without_weight_do_not_race():
     weight = np.r_[np.ones(100), np.zeros(50)]
     cv = [(np.flatnonzero(np.arange(100) % 3 != k), np.arange(k, 100, 3)) for k in range(3)]
-    absent = InfiniteEnsembleClassifierCV("auto", cv=cv, random_state=0)
-    left_out = InfiniteEnsembleClassifierCV("auto", cv=cv, random_state=0).fit(X[:100], y[:100])
+    absent = InfiniteEnsembleClassifierCV("auto", loss="hinge", cv=cv, random_state=0)
+    left_out = InfiniteEnsembleClassifierCV("auto", loss="hinge", cv=cv, random_state=0).fit(
+        X[:100], y[:100]
+    )
     assert_array_equal(absent.fit(X, y, weight).predict(X), left_out.predict(X))
 
 
 def test_given_scalings_and_penalties_limit_the_race():
     machine = InfiniteEnsembleClassifierCV(
-        "auto", scaling=["rank"], Cs=[0.5, 1.0, 2.0], random_state=0
+        "auto", loss="hinge", scaling=["rank"], Cs=[0.5, 1.0, 2.0], random_state=0
     ).fit(X, y)
     assert set(machine.race_results_["scaling"]) == {"rank"}
     assert set(machine.race_results_["C"]) <= {0.5, 1.0, 2.0}
@@ -113,7 +118,7 @@ def test_sparse_rows_race_as_dense_ones_do():
     rows = sparse.random(120, 30, density=0.1, random_state=0, format="csr")
     target = np.asarray(rows.sum(axis=1)).ravel() > 1.5
     machines = [
-        InfiniteEnsembleClassifierCV("auto", cv=3, random_state=0).fit(each, target)
+        InfiniteEnsembleClassifierCV("auto", loss="hinge", cv=3, random_state=0).fit(each, target)
         for each in (rows, rows.toarray())
     ]
     scores = [each.race_results_["mean_test_score"] for each in machines]
@@ -125,10 +130,15 @@ def test_sparse_rows_race_as_dense_ones_do():
 def test_multiclass_and_regression_race_too():
     rows, classes = load_iris(return_X_y=True)
     assert (
-        InfiniteEnsembleClassifierCV("auto", random_state=0).fit(rows, classes).best_score_ > 0.93
+        InfiniteEnsembleClassifierCV("auto", loss="hinge", random_state=0)
+        .fit(rows, classes)
+        .best_score_
+        > 0.93
     )
     rows, target = make_friedman1(150, noise=1.0, random_state=0)
-    machine = InfiniteEnsembleRegressorCV("auto", random_state=0).fit(rows, target)
+    machine = InfiniteEnsembleRegressorCV("auto", loss="epsilon_insensitive", random_state=0).fit(
+        rows, target
+    )
     stumps = InfiniteEnsembleRegressorCV("stump").fit(rows, target)
     assert machine.best_score_ >= stumps.best_score_ - 0.05
 
@@ -144,8 +154,8 @@ def test_a_race_solves_on_fewer_entries_than_two_and_a_half_full_matrices(monkey
         seen.append(len(K))
         return original(K, *arguments, **settings)
 
-    monkeypatch.setattr("kernsemble.svm.backends.matrix.solve_folds", counted)
-    InfiniteEnsembleClassifierCV("auto", random_state=0).fit(rows, classes)
+    monkeypatch.setattr("kernsemble.svm.backends.prepared_matrix.solve_folds", counted)
+    InfiniteEnsembleClassifierCV("auto", loss="hinge", random_state=0).fit(rows, classes)
     assert sum(n**2 for n in seen[:-3]) <= 2.5 * 2000**2
     assert seen[-3:] == [2000, 2000, 2000]
 
@@ -168,7 +178,7 @@ def tables(n=90):
 def test_auto_races_on_categories_and_missing_values(kind, solver):
     found, classes = tables()
     machine = InfiniteEnsembleClassifierCV(
-        "auto", cv=3, scaling="rank", solver=solver, random_state=0
+        "auto", loss="hinge", cv=3, scaling="rank", solver=solver, random_state=0
     ).fit(found[kind], classes)
     families = {type(each.kernel) for each in machine.race_results_["kernel"]}
     assert families == {Laplacian, Exponential, Perceptron, Stump}
@@ -191,7 +201,7 @@ def xor_table(damage, n=1000):
 @pytest.mark.parametrize("damage", ["one missing value", "one column of text"])
 def test_one_missing_value_or_one_column_of_text_does_not_hide_an_interaction(damage):
     table, classes = xor_table(damage)
-    machine = InfiniteEnsembleClassifierCV("auto", cv=3, random_state=0)
+    machine = InfiniteEnsembleClassifierCV("auto", loss="hinge", cv=3, random_state=0)
     machine.fit(table.iloc[:700], classes[:700])
     assert machine.best_score_ > 0.97
     assert machine.score(table.iloc[700:], classes[700:]) > 0.97
@@ -202,18 +212,24 @@ def test_tables_with_numbers_as_target_or_several_classes_race_too():
     found, _ = tables(120)
     table = found["missing values"].assign(c=found["categories"]["c"])
     target = found["categories"]["a"] * np.where(table["c"] == "up", 1.0, -1.0)
-    machine = InfiniteEnsembleRegressorCV("auto", cv=3, scaling="range", random_state=0)
+    machine = InfiniteEnsembleRegressorCV(
+        "auto", loss="epsilon_insensitive", cv=3, scaling="range", random_state=0
+    )
     stumps = InfiniteEnsembleRegressorCV("stump", cv=3)
     assert machine.fit(table, target).best_score_ > stumps.fit(table, target).best_score_ + 0.1
     classes = np.digitize(target, [-0.5, 0.5])
-    machine = InfiniteEnsembleClassifierCV("auto", cv=3, scaling="range", random_state=0)
+    machine = InfiniteEnsembleClassifierCV(
+        "auto", loss="hinge", cv=3, scaling="range", random_state=0
+    )
     assert machine.fit(table, classes).best_score_ > 0.55
 
 
 @pytest.mark.large
 def test_a_winner_on_a_mixed_table_predicts_unknown_categories_and_missing_values():
     found, classes = tables()
-    machine = InfiniteEnsembleClassifierCV("auto", cv=3, scaling="range", random_state=0)
+    machine = InfiniteEnsembleClassifierCV(
+        "auto", loss="hinge", cv=3, scaling="range", random_state=0
+    )
     machine.fit(found["categories"], classes)
     assert isinstance(machine.kernel_, Mixed)
     new = pd.DataFrame({"a": [2.0, np.nan], "b": [np.nan, 1.0], "c": ["sideways", None]})
@@ -228,7 +244,9 @@ def test_a_winner_on_a_mixed_table_predicts_unknown_categories_and_missing_value
 def test_a_model_of_a_mixed_table_is_saved_and_explained(tmp_path):
     found, classes = tables()
     table = found["missing values"].assign(c=found["categories"]["c"])
-    machine = InfiniteEnsembleClassifierCV("auto", cv=3, scaling="range", random_state=0)
+    machine = InfiniteEnsembleClassifierCV(
+        "auto", loss="hinge", cv=3, scaling="range", random_state=0
+    )
     machine.fit(table, classes)
     again = load(save(machine, tmp_path / "model.skops"))
     assert_array_equal(again.decision_function(table), machine.decision_function(table))
@@ -249,7 +267,7 @@ def test_a_model_of_a_mixed_table_is_saved_and_explained(tmp_path):
 
 @pytest.mark.large
 def test_a_summary_names_what_was_compared_and_what_was_left_out():
-    raced = InfiniteEnsembleClassifierCV("auto", cv=3, random_state=0).fit(X, y)
+    raced = InfiniteEnsembleClassifierCV("auto", loss="hinge", cv=3, random_state=0).fit(X, y)
     assert str(raced.search_summary_) == (
         "compared 30 settings: trees, polytopes, perceptrons and stumps on 3 scales, the best 3 "
         "of them on all rows"
@@ -261,7 +279,7 @@ def test_a_summary_names_what_was_compared_and_what_was_left_out():
         ),
         ({"solver": "additive"}, "the additive solver does not support them: use the exact"),
         (
-            {"cache_size": 0.1},
+            {"cache_size": 0.1, "loss": "hinge"},
             "the kernel matrix of 150 rows takes 0.172 MB, and cache_size allows 0.1: use",
         ),
     ):
@@ -276,7 +294,7 @@ def test_a_summary_names_what_was_compared_and_what_was_left_out():
 
 def test_without_memory_for_the_matrix_settings_are_selected_on_a_sample_that_fits():
     machine = InfiniteEnsembleClassifierCV(
-        "auto", cv=3, scaling="range", solver="exact", cache_size=0.12, random_state=0
+        "auto", loss="hinge", cv=3, scaling="range", solver="exact", cache_size=0.12, random_state=0
     )
     with pytest.warns(RowsOnDemandWarning, match="150 x 150") as caught:
         machine.fit(X, y)
@@ -291,8 +309,8 @@ def test_without_memory_for_the_matrix_settings_are_selected_on_a_sample_that_fi
 
 
 def test_auto_on_many_rows_is_stumps_on_every_scale_and_says_so():
-    machine = InfiniteEnsembleClassifierCV("auto")
-    machine.mixed_table_, machine.n_features_in_ = None, 2
+    machine = InfiniteEnsembleClassifierCV("auto", loss="hinge")
+    machine.mixed_table_, machine.n_features_in_, machine.classes_ = None, 2, [0, 1]
     training = TrainingRows(np.zeros((10_001, 2)), np.ones(10_001), np.zeros(2, dtype=bool))
     assert "10,001 rows are more than the 10,000" in machine._obstacle_to_race(training)
 
@@ -306,8 +324,8 @@ def test_auto_does_not_race_with_another_loss_or_solver():
 
 
 def test_many_rows_race_only_if_stumps_need_a_matrix_as_well():
-    machine = InfiniteEnsembleClassifierCV("auto")
-    machine.mixed_table_, machine.n_features_in_ = None, 2
+    machine = InfiniteEnsembleClassifierCV("auto", loss="hinge")
+    machine.mixed_table_, machine.n_features_in_, machine.classes_ = None, 2, [0, 1]
     for rows, expected in (
         (np.zeros((10_000, 2)), True),
         (np.zeros((10_001, 2)), False),
@@ -317,9 +335,11 @@ def test_many_rows_race_only_if_stumps_need_a_matrix_as_well():
         assert machine._races(machine._choose_backend(training)) == expected
 
 
-def test_an_automatic_loss_is_smooth_on_tables_and_the_hinge_on_matrices():
+def test_an_automatic_loss_is_squared_for_a_vote_smooth_on_tables_and_else_the_hinge():
     machine = InfiniteEnsembleClassifierCV("auto", loss="auto")
-    machine.mixed_table_, machine.n_features_in_ = None, 2
-    for n, expected in ((10_000, "hinge"), (10_001, "logistic")):
+    machine.mixed_table_, machine.n_features_in_, machine.classes_ = None, 2, [0, 1]
+    for n, expected in ((10_000, "squared"), (10_001, "logistic")):
         machine._choose_backend(TrainingRows(np.zeros((n, 2)), np.ones(n), np.zeros(2, dtype=bool)))
         assert machine.loss_ == expected
+    for kernel, rows, expected in (("stump", X, "hinge"), ("auto", sparse.csr_array(X), "squared")):
+        assert InfiniteEnsembleClassifierCV(kernel, Cs=[1.0]).fit(rows, y).loss_ == expected

@@ -116,10 +116,14 @@ class Ridge:
         self, y: FloatArray, beta: FloatArray, folds: Sequence[IntArray]
     ) -> list[FloatArray]:
         """Return the predictions of the rows of each fold by the solution without these rows."""
-        P, found = self.projection, []
-        for rows in folds:
+        P, found = self.projection, list[FloatArray]()
+        for fold in folds:
+            order = np.argsort(fold, kind="stable")
+            rows, predicted = fold[order], np.empty((len(fold), y.shape[1]))
             block = _symmetric(P[np.ix_(rows, rows)])
-            found.append(y[rows] - solve(block, beta[rows], assume_a="sym", check_finite=False))
+            left_out = solve(block, beta[rows], assume_a="sym", check_finite=False)
+            predicted[order] = y[rows] - left_out
+            found.append(predicted)
         return found
 
     def left_out_copies(self, y: FloatArray, beta: FloatArray, copies: FloatArray) -> FloatArray:

@@ -26,6 +26,7 @@ from kernsemble._value_object import short_repr
 
 MAX_ITER = 1_000
 TOL = 1e-9  # largest component of the projected gradient
+ROUNDING = 1e-12  # spread of a constant member, relative to its size
 SMALLEST = 1e-10  # factor of the squared weights, so that they are unique
 SHRINKAGE = 3.0  # of the squared weights of standardised members, over the number of rows
 
@@ -72,7 +73,9 @@ class Stack:
         means, centre = np.einsum("n,mnk->mk", share, values), share @ y
         root = np.sqrt(share)[:, np.newaxis]
         columns = np.array([(root * f).ravel() for f in values - means[:, np.newaxis]]).T
-        units = _units(columns)
+        sizes = np.sqrt(np.einsum("n,mnk->m", share, values**2))
+        lengths = np.linalg.norm(columns, axis=0)
+        units = _units(np.where(lengths > ROUNDING * sizes, lengths, np.inf))
         right = np.concatenate([(root * (y - centre)).ravel(), np.zeros(len(values))])
         least = min(float((share @ (y - f) ** 2).sum()) for f in values)
         noise = least / (float(right @ right) or 1.0)  # relative to the variance of the targets
@@ -101,10 +104,9 @@ class Stack:
         n_classes : int
             Number of classes.
         """
-        n_members, n, n_values = values.shape
+        n_members, _, n_values = values.shape
         share, shrinkage = weight / weight.sum(), _shrinkage(weight)
-        flat = values.reshape(n_members, -1)
-        units = _units(flat.T) / np.sqrt(n * n_values)
+        units = _units(np.sqrt(np.einsum("n,mnk->m", share, values**2) / n_values))
         scaled = values / units[:, np.newaxis, np.newaxis]
         one = codes[:, np.newaxis]
         wanted = (one == (1 if n_classes == 2 else np.arange(n_classes))).astype(np.float64)
@@ -146,10 +148,9 @@ def _shrinkage(weight: FloatArray) -> float:
     return SHRINKAGE / max(float(weight.sum()), float(np.count_nonzero(weight)), 1.0)
 
 
-def _units(columns: FloatArray) -> FloatArray:
-    """Return the length of each column, 1 for those of zeros."""
-    lengths = np.linalg.norm(columns, axis=0)
-    return np.where(lengths > 0.0, lengths, 1.0)
+def _units(sizes: FloatArray) -> FloatArray:
+    """Return the size of each member, 1 for those of zeros."""
+    return np.where(sizes > 0.0, sizes, 1.0)
 
 
 def _log_loss(F: FloatArray, wanted: FloatArray, n_classes: int) -> tuple[FloatArray, FloatArray]:

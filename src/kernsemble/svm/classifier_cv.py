@@ -20,7 +20,6 @@ from kernsemble._progress import Task, with_callbacks
 from kernsemble._typing import ArrayLike, FloatArray, IntArray
 from kernsemble.kernels import Kernel
 from kernsemble.preprocessing import AnyKind
-from kernsemble.solvers.losses import Logistic, Squared
 from kernsemble.svm.backends.base import Backend, SolverSettings, TrainingRows
 from kernsemble.svm.calibration import Calibration, MultinomialLink
 from kernsemble.svm.classifier import EnsembleClassifier
@@ -36,7 +35,6 @@ from kernsemble.svm.multiclass import (
     Multiclass,
     as_reduction,
 )
-from kernsemble.svm.problem import Problem
 from kernsemble.svm.vote.problem import VoteProblem
 
 
@@ -330,14 +328,7 @@ class InfiniteEnsembleClassifierCV(SelectsSettings, EnsembleClassifier):
             lambda values: HeldOutVotes(self.classes_, self.reduction_, values),
             settings,
         )
-        problem = VoteProblem(
-            [Problem.for_signs(Squared, each, weight) for each in signs],
-            [Problem.for_signs(Logistic, each, weight) for each in signs],
-            np.column_stack(signs),
-            codes,
-            weight,
-            len(self.classes_),
-        )
+        problem = VoteProblem.of_classes(signs, codes, weight, len(self.classes_))
         vote = self._vote(validation, problem, True, task)
         tested = np.concatenate([split.tested for split in vote.splits])
         held_out = vote.values, codes[tested], rows.weight[tested]

@@ -168,8 +168,10 @@ class KernelMachine(CardMixin, CallbackSupportMixin, ReadsTables, ABC):  # type:
         if self.loss != "auto":
             return self.loss
         bounded, smooth = (default_loss(self._task, is_bounded) for is_bounded in (True, False))
-        is_smooth = solver in BACKENDS and BACKENDS[solver].supports(LOSSES[smooth])
-        return smooth if is_smooth else bounded
+        backend = BACKENDS.get(solver)
+        if backend is None or backend.supports_any_kernel or not backend.supports(LOSSES[smooth]):
+            return bounded
+        return smooth
 
     @property
     def _loss(self) -> type[Loss]:

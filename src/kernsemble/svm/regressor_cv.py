@@ -5,21 +5,20 @@ from dataclasses import replace
 from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.metrics import get_scorer
+from sklearn.metrics import r2_score
 
 from kernsemble._arguments import check_not_negative
 from kernsemble._folds import as_grid, fold_of_rows, read_splits
 from kernsemble._jobs import within_n_jobs
 from kernsemble._progress import Task, with_callbacks
-from kernsemble._typing import ArrayLike, IntArray
+from kernsemble._typing import ArrayLike, FloatArray, IntArray, Rows
 from kernsemble.kernels import Kernel
 from kernsemble.preprocessing import AnyKind
-from kernsemble.solvers.losses import Squared
 from kernsemble.svm.model_selection.cross_validation import HeldOutNumbers
 from kernsemble.svm.model_selection.grid import Variant
 from kernsemble.svm.model_selection.out_of_fold import OutOfFold
 from kernsemble.svm.model_selection.selecting_estimator import SelectsSettings
-from kernsemble.svm.problem import Problem, TargetScale
+from kernsemble.svm.problem import TargetScale
 from kernsemble.svm.regressor import EnsembleRegressor
 from kernsemble.svm.vote.problem import VoteProblem
 
@@ -247,13 +246,10 @@ class InfiniteEnsembleRegressorCV(SelectsSettings, EnsembleRegressor):
         rows = replace(rows, parts=fold_of_rows(splits, rows.n_rows))
         backend = self._choose_backend(rows)
         settings = self._solver_settings(backend)
-        r2 = get_scorer("r2")
-        validation = self._validation(rows, target, splits, r2, HeldOutNumbers, settings)
+        validation = self._validation(rows, target, splits, r2_of_numbers, HeldOutNumbers, settings)
         scale = TargetScale.from_targets(target, rows.weight)
         if self._votes:
-            problems = [Problem.for_numbers(Squared, target, rows.weight, 0.0, scale)]
-            column = target[:, np.newaxis]
-            problem = VoteProblem(problems, problems, column, None, rows.weight, 0)
+            problem = VoteProblem.of_numbers(target, rows.weight)
             with Task.of_fit(self, 2, X, y, sample_weight) as task:
                 vote = self._vote(validation, problem, False, task)
             self.out_of_fold_ = OutOfFold.of_numbers(vote.splits, vote.values)
@@ -270,3 +266,12 @@ class InfiniteEnsembleRegressorCV(SelectsSettings, EnsembleRegressor):
 
     def _strata(self, y: Any) -> IntArray:
         return np.zeros(len(y), dtype=np.intp)
+
+
+def r2_of_numbers(
+    held_out: HeldOutNumbers, X: Rows, y: FloatArray, sample_weight: FloatArray | None = None
+) -> float:
+    """Return the coefficient of determination, for numbers of any size."""
+    unit = float(np.abs(y).max()) or 1.0
+    predicted = held_out.predict(X)
+    return float(r2_score(y / unit, predicted / unit, sample_weight=sample_weight))

@@ -38,7 +38,7 @@ def vote_results(
     weights : sequence of float
         The weight of each in the vote.
     values : array of shape (n_tested, n_values)
-        Left-out values of the vote.
+        Left-out values of the vote, in the unit of the target.
     """
     tested, settings, scores = validation.tested, list[dict[str, Any]](), []
     for each, weight in zip(finalists, weights, strict=True):
@@ -46,7 +46,7 @@ def vote_results(
         known = {"kernel": candidate.kernel, "scaling": candidate.scaling}
         settings.append({**known, "C": each.C, "weight": float(weight)})
         stack: Stack = problem.stack(alone, tested)
-        scores.append(validation.scores_of(stack.of(alone)))
+        scores.append(validation.scores_of(problem.scale.restore(stack.of(alone))))
     settings.append({"kernel": "vote", "scaling": None, "C": np.nan, "weight": 1.0})
     scores.append(validation.scores_of(values))
     return cross_validation_results(settings, np.array(scores))

@@ -1,12 +1,15 @@
 """The targets of a vote, and the weights of members that fit them."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Self
 
 import numpy as np
 
 from kernsemble._typing import FloatArray, IntArray
+from kernsemble.solvers.losses import Logistic, Squared
 from kernsemble.solvers.stacking import Stack
-from kernsemble.svm.problem import Problem
+from kernsemble.svm.problem import Problem, TargetScale
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,13 +21,15 @@ class VoteProblem:
     problems, additive : list of Problem
         The problem of each value of the vote, with the squared loss, and for additive machines.
     targets : array of shape (n, n_values)
-        Signs of classes, or numbers.
+        Signs of classes, or standardised numbers.
     codes : array of shape (n,) or None
         Class codes; None for numbers.
     weight : array of shape (n,)
         Weights of the rows.
     n_classes : int
         The number of classes, 0 for numbers.
+    scale : TargetScale
+        The scale of numbers, which are standardised.
     """
 
     problems: list[Problem]
@@ -33,6 +38,29 @@ class VoteProblem:
     codes: IntArray | None
     weight: FloatArray
     n_classes: int
+    scale: TargetScale = field(default_factory=TargetScale)
+
+    @classmethod
+    def of_numbers(cls, y: FloatArray, weight: FloatArray) -> Self:
+        """Return the problem of weighted numbers."""
+        scale = TargetScale.from_targets(y, weight)
+        standardised = scale.standardise(y)
+        problems = [Problem(Squared.from_targets(standardised, weight))]
+        return cls(problems, problems, standardised[:, np.newaxis], None, weight, 0, scale)
+
+    @classmethod
+    def of_classes(
+        cls, signs: Sequence[FloatArray], codes: IntArray, weight: FloatArray, n_classes: int
+    ) -> Self:
+        """Return the problem of weighted rows of classes, with the signs of each value."""
+        return cls(
+            [Problem.for_signs(Squared, each, weight) for each in signs],
+            [Problem.for_signs(Logistic, each, weight) for each in signs],
+            np.column_stack(signs),
+            codes,
+            weight,
+            n_classes,
+        )
 
     @property
     def is_classification(self) -> bool:
@@ -52,6 +80,7 @@ class VoteProblem:
             None if self.codes is None else self.codes[rows],
             self.weight[rows],
             self.n_classes,
+            self.scale,
         )
 
     def stack(self, values: FloatArray, tested: IntArray) -> Stack:

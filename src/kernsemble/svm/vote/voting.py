@@ -36,14 +36,16 @@ from kernsemble.svm.vote.trials import Finalist, Trials
 
 MAX_RACE_ROWS = 1_000  # number of rows of the race
 MAX_FINALISTS = 8
-FINE_FACTORS = (0.35, 0.6, 1.0, 1.7, 2.8)  # values of C of a finalist, in units of its best one
+MAX_LONG_FINALISTS = 6  # the same from three thousand rows on, for time
+FINE_FACTORS = (0.5, 1.0, 2.0)  # values of C of a finalist, in units of its best one
 LAST_FACTORS = (1.0, 3.0)  # the same with all rows, for which larger values are often better
+LONG_FACTORS = (2.0,)  # the same from three thousand rows on, for time
 MOST_WORK = 5.0 * 2_400.0**3  # cube of the training rows of a fold, summed over all folds
 N_PARTS = 5  # number of parts of a single fold
 SMALLEST_SHARE = 0.02  # of the vote, below which a member is dropped
 ERRORS = 2.0  # number of standard errors within which candidates count as equal
 RACE_SHARE = 0.4  # share of a time budget for the race
-ROWS_WORTH_THREADS = 2_000  # number of rows of a matrix from which BLAS uses several threads
+ROWS_WORTH_THREADS = 3_000  # number of rows of a matrix from which BLAS uses several threads
 SMALLER = (1.0, 1.0, 0.1, 0.01)  # factors of C to try if a matrix is not definite
 
 
@@ -100,14 +102,18 @@ class Voting:
         splits, n_rows = self.trials.validation.splits, self.trials.validation.rows.n_rows
         raced, finalists, n_raced = self._race(candidates, rng, task)
         last = self.trials.on(splits[: n_affordable_folds(n_rows, len(splits))])
-        fine = [each.entrant.near(each.multiple, LAST_FACTORS) for each in finalists]
+        is_long = n_rows > ROWS_WORTH_THREADS
+        factors = LONG_FACTORS if is_long else LAST_FACTORS
+        finalists = finalists[: MAX_LONG_FINALISTS if is_long else MAX_FINALISTS]
+        fine = [each.entrant.near(each.multiple, factors) for each in finalists]
         with at_most_one_blas_thread(n_rows):
             found = last.run(fine, task, is_last=True)
             stack, chosen = choose_members(last, found, self.max_members)
             stack, chosen, machines = self._fit(last, stack, chosen, refit)
-        values = left_out_values(last, chosen)
+        values = last.problem.scale.restore(left_out_values(last, chosen))
         weights = np.zeros(len(found))
         weights[[found.index(each) for each in chosen]] = stack.weights
+        weights *= last.problem.scale.spread
         return Vote(
             machines,
             values,
@@ -162,19 +168,23 @@ class Voting:
             stack = last.problem.stack(values, last.validation.tested)
             shares = influence(stack, values)
         rows, bias, members = last.validation.rows, stack.bias.copy(), []
+        scale = last.problem.scale
         for k, place in enumerate(sorted(fitted)):
             prepared, solved, C = fitted[place]
             machines, weight = solved.machines, float(stack.weights[k])
             if isinstance(machines, SupportVectorMachines):
                 bias = bias + weight * machines.intercept
                 machines = _without_rows(machines, rows.n_rows)
-            known = chosen[k].entrant.name, weight, float(shares[k])
+            known = chosen[k].entrant.name, scale.spread * weight, float(shares[k])
             members.append(VoteMember(*known, prepared.kernel, prepared.scaling, C, machines))
         return (
             stack,
             chosen,
             VoteMachines(
-                tuple(members), rows.X, bias, is_single=last.settings(False).dtype is not None
+                tuple(members),
+                rows.X,
+                scale.restore(bias),
+                is_single=last.settings(False).dtype is not None,
             ),
         )
 
