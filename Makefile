@@ -12,6 +12,9 @@ endif
 .DEFAULT_GOAL := help
 FAST := tests/theorems tests/hypotheses tests/kernels tests/test_docs.py tests/test_files.py
 
+# two processes of tests with two threads of BLAS each would wait for each other
+fast rest coverage: export OPENBLAS_NUM_THREADS = 1
+
 .PHONY: help demo reproduce test fast lint types rest coverage slow docs bench lock clean
 
 help:  ## list these commands

@@ -144,9 +144,14 @@ class InfiniteEnsembleClassifier(EnsembleClassifier):
         Regularization parameter, the weight of errors relative to the norm of the weights.
         "scale" is 1 over the mean distance :math:`\tfrac12(K_{ii} + K_{jj}) - K_{ij}` of training
         rows, inf is a hard margin.
-    scaling : {"range", "rank", "distinct"} or None, default="range"
-        Scaling of the features, computed from the training rows: to [−1, 1] as in the papers, to
-        their distribution function, or to equal steps between neighbouring values.
+    scaling : str or None, default="range"
+        Scaling of the features, computed from the training rows: "range" to [−1, 1] as in the
+        papers, "rank" to their distribution function, "distinct" to equal steps between
+        neighbouring values. Learned from the targets, for the exact solver: "learned" gives each
+        feature a weight on ranks, "learned-range" and "learned-distinct" on the other scales;
+        "learned-directions" learns directions, for Euclidean distances; "effects" is the function
+        of each column in an additive machine, for categories and missing values too, and
+        "learned-effects" gives these weights.
     multiclass : {"auto", "one-vs-one", "one-vs-rest"}, default="auto"
         Reduction of more than two classes: a vote of one machine per pair of classes, as in
         LIBSVM, or the largest value of one machine per class. "auto" is one-vs-one for up to 20
@@ -174,9 +179,9 @@ class InfiniteEnsembleClassifier(EnsembleClassifier):
         `DecisionTree` and sums of them). "auto" is exact while the matrix is cheap, and additive
         for more rows, losses other than the hinge, missing values, and categories if the kernel
         is such a sum.
-    loss : {"hinge", "logistic", "squared_hinge", "auto"}, default="hinge"
-        Loss function. All but the papers' hinge need the additive solver; the logistic loss
-        supports `predict_proba`. "auto" is the hinge if the exact solver is used, and the logistic
+    loss : {"hinge", "logistic", "squared_hinge", "squared", "auto"}, default="hinge"
+        Loss function. The logistic loss and the squared hinge need the additive solver; the
+        logistic loss supports `predict_proba`. "auto" is the hinge if the exact solver is used, and the logistic
         loss if the additive one is.
     max_levels : int, default=256
         Maximum number of levels per column to which the additive solver rounds numbers (at most

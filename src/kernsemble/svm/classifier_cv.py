@@ -53,11 +53,12 @@ class InfiniteEnsembleClassifierCV(SelectsSettings, EnsembleClassifier):
     ----------
     kernel : str, Kernel or list of those, default="auto"
         Kernel, an unbound expression or a name, or a list to select from. Radial kernels that
-        differ in gamma only share their distances. With "auto", stumps, perceptrons, trees and
-        polytopes race on all scales, many on few rows, few on many, and the three finalists are
-        cross-validated on all rows; on tables with categories or missing values within `Mixed`.
-        With ``solver="additive"`` or a loss other than the hinge, and by default on more than
-        10,000 rows, "auto" is stumps on every scale.
+        differ in gamma only share their distances. With "auto", machines of several kernels and
+        scalings vote: trees, polytopes, Gaussians and stumps, on given and learned scales, with
+        weights that minimise the log-loss of held-out predictions. With ``loss="hinge"`` kernels
+        race instead, many on few rows, few on many, and one is selected. With
+        ``solver="additive"`` or another loss, and by default on more than 10,000 rows, "auto" is
+        stumps on every scale.
     Cs : sequence of float, optional
         Values of C to select from. By default those of the papers, 2**-17, 2**-15, ..., 2**3; in
         a race multiples of ``C="scale"`` from a quarter to 64, and with the additive solver from
@@ -70,10 +71,11 @@ class InfiniteEnsembleClassifierCV(SelectsSettings, EnsembleClassifier):
         ``loss="logistic"`` of probabilities; None is the accuracy.
     calibration : {"sigmoid", "isotonic"} or None, default="sigmoid"
         Calibration of probabilities: Platt's sigmoid, or any non-decreasing curve, which needs
-        many rows. None for no probabilities. The logistic loss needs no calibration.
-    scaling : {"range", "rank", "distinct"}, None, list of those or "auto", default="auto"
-        Scaling of the features, or a list to select from; "auto" is "range", and all of them for
-        ``kernel="auto"``.
+        many rows. None for no probabilities. The logistic loss needs no calibration, nor does a
+        vote, whose values are log-odds, unless the curve is isotonic.
+    scaling : str, None, list of those or "auto", default="auto"
+        Scaling of the features, as for `InfiniteEnsembleClassifier`, or a list to select from;
+        "auto" is "range", and for ``kernel="auto"`` all that suit the rows.
     multiclass : {"auto", "one-vs-one", "one-vs-rest"}, default="auto"
         Reduction of more than two classes: a vote of one machine per pair of classes, as in
         LIBSVM, or the largest value of one machine per class. "auto" is one-vs-one for up to 20
@@ -100,10 +102,11 @@ class InfiniteEnsembleClassifierCV(SelectsSettings, EnsembleClassifier):
         `DecisionTree` and sums of them). "auto" is exact while the matrix is cheap, and additive
         for more rows, losses other than the hinge, missing values, and categories if the kernel
         is such a sum.
-    loss : {"auto", "hinge", "logistic", "squared_hinge"}, default="auto"
-        Loss function. "auto" is the papers' hinge if the exact solver is used, and the logistic
-        loss if the additive one is, where it is as accurate and faster, and needs no
-        calibration. All but the hinge need the additive solver.
+    loss : {"auto", "hinge", "logistic", "squared_hinge", "squared"}, default="auto"
+        Loss function. "auto" is the squared loss for a vote, else the papers' hinge if the exact
+        solver is used, and the logistic loss if the additive one is, where it is as accurate and
+        faster, and needs no calibration. The logistic loss and the squared hinge need the
+        additive solver.
     max_levels : int, default=256
         Maximum number of levels per column to which the additive solver rounds numbers (at most
         65,535). Columns with fewer distinct values are not rounded.
@@ -127,7 +130,11 @@ class InfiniteEnsembleClassifierCV(SelectsSettings, EnsembleClassifier):
     Attributes
     ----------
     C_, kernel_, scaling_
-        The selected settings, the last two bound to all training rows.
+        The selected settings, the last two bound to all training rows. After a vote there are
+        none.
+    members_ : tuple of VoteMember
+        The machines that vote, with their `name`, `weight`, `share`, `kernel`, `scaling` and `C`,
+        after a vote only.
     best_score_ : float
         The mean cross-validated score of the selected settings. Optimistic: it is the best of
         several settings.
@@ -135,14 +142,16 @@ class InfiniteEnsembleClassifierCV(SelectsSettings, EnsembleClassifier):
         The selected settings, and their place in `cv_results_`.
     cv_results_ : dict
         All scores, in the form of scikit-learn's GridSearchCV; without times, since the problems
-        of a path share theirs. After a race those of the finalists, on all rows and folds.
+        of a path share theirs. After a vote or a race those of the finalists; the last row is that
+        of the vote, and `weight` that of each finalist.
     race_results_ : dict
-        The number of rows, best C, and mean and standard deviation of the scores of every
-        candidate in every round, if kernels raced. Scores of different rounds are not comparable.
+        The number of rows, best C and left-out error of every candidate of a vote; or mean and
+        standard deviation of the scores of every candidate in every round of a race, which are
+        comparable within a round only.
     search_summary_ : SearchSummary
         What was compared, what was left out and why; ``str`` of it is one line.
-    calibration_ : Calibration
-        The calibration curve of each machine; None if `calibration` is.
+    calibration_ : Calibration or MultinomialLink
+        The calibration curve of each machine, or the link of a vote; None if `calibration` is.
     out_of_fold_ : OutOfFold
         Predictions of the training rows by machines that were fitted without them: `rows`,
         `folds`, `predicted`, `values` and `probabilities`.

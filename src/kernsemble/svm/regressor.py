@@ -58,9 +58,14 @@ class InfiniteEnsembleRegressor(EnsembleRegressor):
         or a name. You can restrict parts of it to named columns of a DataFrame,
         ``Stump().on("age") + Category().on("city")``. On a table with categories, a kernel
         without columns applies to the numbers, and `Category` to the other columns.
-    scaling : {"range", "rank", "distinct"} or None, default="range"
-        Scaling of the features, computed from the training rows: to [−1, 1] as in the papers, to
-        their distribution function, or to equal steps between neighbouring values.
+    scaling : str or None, default="range"
+        Scaling of the features, computed from the training rows: "range" to [−1, 1] as in the
+        papers, "rank" to their distribution function, "distinct" to equal steps between
+        neighbouring values. Learned from the targets, for the exact solver: "learned" gives each
+        feature a weight on ranks, "learned-range" and "learned-distinct" on the other scales;
+        "learned-directions" learns directions, for Euclidean distances; "effects" is the function
+        of each column in an additive machine, for categories and missing values too, and
+        "learned-effects" gives these weights.
     max_iter : int or None, default=None
         Maximum number of iterations per machine.
     cache_size : float or None, default=None
@@ -81,8 +86,7 @@ class InfiniteEnsembleRegressor(EnsembleRegressor):
         deviations of y; for the additive solver, the duality gap relative to the objective.
     loss : {"epsilon_insensitive", "squared", "auto"}, default="epsilon_insensitive"
         Loss function: that of support vector regression, or half the squared error, which has
-        no epsilon, whose C does not depend on the unit of y, and which needs the additive
-        solver. "auto" is the first if the exact solver is used, and the second if the additive
+        no epsilon, and whose C does not depend on the unit of y: kernel ridge regression. "auto" is the first if the exact solver is used, and the second if the additive
         one is.
     solver : {"auto", "exact", "additive"}, default="auto"
         Backend: "exact" uses the kernel matrix between all rows, for any kernel; "additive" uses

@@ -35,9 +35,10 @@ class InfiniteEnsembleRegressorCV(SelectsSettings, EnsembleRegressor):
     Parameters
     ----------
     kernel : str, Kernel or list of those, default="auto"
-        Kernel, an unbound expression or a name, or a list to select from. With "auto", stumps,
-        perceptrons, trees and polytopes race on all scales at the smallest epsilon; see
-        `InfiniteEnsembleClassifierCV`.
+        Kernel, an unbound expression or a name, or a list to select from. With "auto", machines
+        of several kernels and scalings vote, with weights that minimise the squared error of
+        held-out predictions; with ``loss="epsilon_insensitive"`` kernels race instead, at the
+        smallest epsilon. See `InfiniteEnsembleClassifierCV`.
     Cs : sequence of float, optional
         Values of C to select from, in standard deviations of y. By default 2**-11, 2**-9, ...,
         2**7; in a race or with the additive solver multiples of ``C="scale"``.
@@ -48,9 +49,9 @@ class InfiniteEnsembleRegressorCV(SelectsSettings, EnsembleRegressor):
         ``KFold(5, shuffle=True, random_state=0)``.
     scoring : str, callable or None, default=None
         Score to maximise, as everywhere in scikit-learn; None is :math:`R^2`.
-    scaling : {"range", "rank", "distinct"}, None, list of those or "auto", default="auto"
-        Scaling of the features, or a list to select from; "auto" is "range", and all of them for
-        ``kernel="auto"``.
+    scaling : str, None, list of those or "auto", default="auto"
+        Scaling of the features, as for `InfiniteEnsembleRegressor`, or a list to select from;
+        "auto" is "range", and for ``kernel="auto"`` all that suit the rows.
     tol : float, default=1e-3
         Largest violation of the optimality (KKT) conditions at which to stop, in standard
         deviations of y; for the additive solver, the duality gap relative to the objective.
@@ -70,9 +71,8 @@ class InfiniteEnsembleRegressorCV(SelectsSettings, EnsembleRegressor):
         is such a sum.
     loss : {"auto", "epsilon_insensitive", "squared"}, default="auto"
         Loss function: that of support vector regression, or half the squared error, which has
-        no epsilon, whose C does not depend on the unit of y, and which needs the additive
-        solver. "auto" is the first if the exact solver is used, and the second if the additive
-        one is.
+        no epsilon, and whose C does not depend on the unit of y. "auto" is the second for a vote
+        and if the additive solver is used, and the first if the exact one is.
     max_levels : int, default=256
         Maximum number of levels per column to which the additive solver rounds numbers (at most
         65,535). Columns with fewer distinct values are not rounded.
@@ -98,7 +98,11 @@ class InfiniteEnsembleRegressorCV(SelectsSettings, EnsembleRegressor):
     C_, epsilon_ : float
         The selected values, in units of y, as `InfiniteEnsembleRegressor` takes them.
     kernel_, scaling_
-        The selected kernel and scaling, bound to all training rows.
+        The selected kernel and scaling, bound to all training rows. After a vote there are none,
+        nor C and epsilon.
+    members_ : tuple of VoteMember
+        The machines that vote, with their `name`, `weight`, `share`, `kernel`, `scaling` and `C`,
+        after a vote only.
     best_score_ : float
         The mean cross-validated score of the selected settings. Optimistic: it is the best of
         several settings.
@@ -107,10 +111,12 @@ class InfiniteEnsembleRegressorCV(SelectsSettings, EnsembleRegressor):
         grids.
     cv_results_ : dict
         All scores, in the form of scikit-learn's GridSearchCV; without times, since the problems
-        of a path share theirs. After a race those of the finalists, on all rows and folds.
+        of a path share theirs. After a vote or a race those of the finalists; the last row is that
+        of the vote, and `weight` that of each finalist.
     race_results_ : dict
-        The number of rows, best C, and mean and standard deviation of the scores of every
-        candidate in every round, if kernels raced. Scores of different rounds are not comparable.
+        The number of rows, best C and left-out error of every candidate of a vote; or mean and
+        standard deviation of the scores of every candidate in every round of a race, which are
+        comparable within a round only.
     search_summary_ : SearchSummary
         What was compared, what was left out and why; ``str`` of it is one line.
     out_of_fold_ : OutOfFold
