@@ -181,8 +181,8 @@ class InfiniteEnsembleClassifier(EnsembleClassifier):
         is such a sum.
     loss : {"hinge", "logistic", "squared_hinge", "squared", "auto"}, default="hinge"
         Loss function. The logistic loss and the squared hinge need the additive solver; the
-        logistic loss supports `predict_proba`. "auto" is the hinge if the exact solver is used, and the logistic
-        loss if the additive one is.
+        logistic loss supports `predict_proba`. "auto" is the hinge if the exact solver is used,
+        and the logistic loss if the additive one is.
     max_levels : int, default=256
         Maximum number of levels per column to which the additive solver rounds numbers (at most
         65,535). Columns with fewer distinct values are not rounded.

@@ -86,8 +86,8 @@ class InfiniteEnsembleRegressor(EnsembleRegressor):
         deviations of y; for the additive solver, the duality gap relative to the objective.
     loss : {"epsilon_insensitive", "squared", "auto"}, default="epsilon_insensitive"
         Loss function: that of support vector regression, or half the squared error, which has
-        no epsilon, and whose C does not depend on the unit of y: kernel ridge regression. "auto" is the first if the exact solver is used, and the second if the additive
-        one is.
+        no epsilon, and whose C does not depend on the unit of y: kernel ridge regression. "auto"
+        is the first if the exact solver is used, and the second if the additive one is.
     solver : {"auto", "exact", "additive"}, default="auto"
         Backend: "exact" uses the kernel matrix between all rows, for any kernel; "additive" uses
         tables of codes, at a cost linear in the number of rows, for kernels that are sums over
