@@ -134,7 +134,7 @@ def test_the_first_minute_comes_before_the_papers():
         "pip install",
         'kernel="auto"',
         "write_report(model",
-        "logistic regression, scaled  0.",
+        "logistic regression  0.",
     ]
     steps += ["## When not to use it", "## In numbers", "## The papers"]
     places = [page.index(step) for step in steps]

@@ -73,9 +73,12 @@ def test_the_value_of_a_vote_is_the_weighted_sum_of_its_members(fitted, fitted_o
 
 
 def test_a_vote_is_as_good_as_the_best_of_its_members_or_nearly(fitted, fitted_on_numbers):
-    scores = fitted.cv_results_["mean_test_score"]
-    assert scores[-1] >= scores[:-1].max() - 0.02
-    assert fitted.score(Z, labels) > 0.8
+    machines, budget = fitted.machines_, Budget.from_megabytes(None)
+    alone = [
+        np.mean(np.sign(machines.machines_of(each).values(Z, budget)[:, 0]) == labels)
+        for each in machines.members
+    ]
+    assert fitted.score(Z, labels) >= max(*alone, 0.8) - 0.02
     rows, numbers = make_friedman1(1000, noise=1.0, random_state=1)
     machines, budget = fitted_on_numbers.machines_, Budget.from_megabytes(None)
     centre, spread = target.mean(), target.std()  # members fit standardised numbers

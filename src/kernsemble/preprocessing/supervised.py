@@ -30,7 +30,10 @@ LearnedKind: TypeAlias = Literal[
     "learned", "learned-range", "learned-distinct", "learned-directions", "effects",
     "learned-effects",
 ]  # fmt: skip
-AnyKind: TypeAlias = ScalingKind | LearnedKind
+AnyKind: TypeAlias = Literal[
+    "range", "rank", "distinct", "learned", "learned-range", "learned-distinct",
+    "learned-directions", "effects", "learned-effects",
+]  # fmt: skip
 AnyScaling: TypeAlias = FeatureScaling | LearnedScaling | EffectScaling
 
 BASES: dict[str, ScalingKind] = {

@@ -19,7 +19,6 @@ from kernsemble._jobs import within_n_jobs
 from kernsemble._progress import Task, with_callbacks
 from kernsemble._typing import ArrayLike, FloatArray, IntArray
 from kernsemble.kernels import Kernel
-from kernsemble.preprocessing import AnyKind
 from kernsemble.svm.backends.base import Backend, SolverSettings, TrainingRows
 from kernsemble.svm.calibration import Calibration, MultinomialLink
 from kernsemble.svm.classifier import EnsembleClassifier
@@ -74,8 +73,11 @@ class InfiniteEnsembleClassifierCV(SelectsSettings, EnsembleClassifier):
         many rows. None for no probabilities. The logistic loss needs no calibration, nor does a
         vote, whose values are log-odds, unless the curve is isotonic.
     scaling : str, None, list of those or "auto", default="auto"
-        Scaling of the features, as for `InfiniteEnsembleClassifier`, or a list to select from;
-        "auto" is "range", and for ``kernel="auto"`` all that suit the rows.
+        Scaling of the features, or a list to select from: "range" to [−1, 1] as in the papers,
+        "rank" to their distribution function, "distinct" to equal steps between neighbouring
+        values; "learned", "learned-range", "learned-distinct", "learned-directions", "effects" and
+        "learned-effects" are learned from the targets, for the exact solver. "auto" is "range", and
+        for ``kernel="auto"`` all that suit the rows.
     multiclass : {"auto", "one-vs-one", "one-vs-rest"}, default="auto"
         Reduction of more than two classes: a vote of one machine per pair of classes, as in
         LIBSVM, or the largest value of one machine per class. "auto" is one-vs-one for up to 20
@@ -209,7 +211,7 @@ class InfiniteEnsembleClassifierCV(SelectsSettings, EnsembleClassifier):
         cv: Any = 5,
         scoring: Any = None,
         calibration: CurveKind | None = "sigmoid",
-        scaling: AnyKind | Literal["auto"] | Sequence[AnyKind | None] | None = "auto",
+        scaling: str | Sequence[str | None] | None = "auto",
         multiclass: Multiclass = "auto",
         decision_function_shape: DecisionShape = "ovr",
         class_weight: dict[Any, float] | Literal["balanced"] | None = None,

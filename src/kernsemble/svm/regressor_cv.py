@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.metrics import r2_score
@@ -13,7 +13,6 @@ from kernsemble._jobs import within_n_jobs
 from kernsemble._progress import Task, with_callbacks
 from kernsemble._typing import ArrayLike, FloatArray, IntArray, Rows
 from kernsemble.kernels import Kernel
-from kernsemble.preprocessing import AnyKind
 from kernsemble.svm.model_selection.cross_validation import HeldOutNumbers
 from kernsemble.svm.model_selection.grid import Variant
 from kernsemble.svm.model_selection.out_of_fold import OutOfFold
@@ -50,8 +49,11 @@ class InfiniteEnsembleRegressorCV(SelectsSettings, EnsembleRegressor):
     scoring : str, callable or None, default=None
         Score to maximise, as everywhere in scikit-learn; None is :math:`R^2`.
     scaling : str, None, list of those or "auto", default="auto"
-        Scaling of the features, as for `InfiniteEnsembleRegressor`, or a list to select from;
-        "auto" is "range", and for ``kernel="auto"`` all that suit the rows.
+        Scaling of the features, or a list to select from: "range" to [−1, 1] as in the papers,
+        "rank" to their distribution function, "distinct" to equal steps between neighbouring
+        values; "learned", "learned-range", "learned-distinct", "learned-directions", "effects" and
+        "learned-effects" are learned from the targets, for the exact solver. "auto" is "range", and
+        for ``kernel="auto"`` all that suit the rows.
     tol : float, default=1e-3
         Largest violation of the optimality (KKT) conditions at which to stop, in standard
         deviations of y; for the additive solver, the duality gap relative to the objective.
@@ -171,7 +173,7 @@ class InfiniteEnsembleRegressorCV(SelectsSettings, EnsembleRegressor):
         epsilons: Sequence[float] = (0.01, 0.1),
         cv: Any = 5,
         scoring: Any = None,
-        scaling: AnyKind | Literal["auto"] | Sequence[AnyKind | None] | None = "auto",
+        scaling: str | Sequence[str | None] | None = "auto",
         tol: float = 1e-3,
         max_iter: int | None = None,
         cache_size: float | None = None,
