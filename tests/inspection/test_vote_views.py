@@ -21,6 +21,8 @@ from kernsemble.svm import (
     InfiniteEnsembleRegressorCV,
 )
 
+pytestmark = pytest.mark.large  # too slow without compilation
+
 SINGLE = 1e-4  # relative tolerance of kernels in single precision
 FEW = {"n_background": 6, "n_permutations": 12}
 

@@ -11,6 +11,8 @@ from kernsemble.preprocessing.learned_measure import _TwoHalves, best_round, lea
 from kernsemble.preprocessing.supervised import TargetScaling
 from kernsemble.solvers.ridge import Ridge
 
+pytestmark = pytest.mark.large  # too slow without compilation
+
 RELEVANT = [2, 7, 11]
 KERNELS = {"l1": Laplacian, "l2": Exponential}
 BASES = {"l1": ("rank", "learned"), "l2": ("range", "learned-range")}

@@ -26,6 +26,8 @@ from kernsemble.svm.backends import BACKENDS, least_squares
 from kernsemble.svm.backends.base import Candidate, SolverSettings, TrainingRows
 from kernsemble.svm.problem import Problem
 
+pytestmark = pytest.mark.large  # too slow without compilation
+
 X, y = make_threenorm(120, random_state=0)
 Z, _ = make_threenorm(50, random_state=1)
 target = 3.0 * np.sin(X[:, 0]) + X[:, 1] + 5.0

@@ -21,6 +21,8 @@ from kernsemble.persistence import load, save
 from kernsemble.svm import InfiniteEnsembleClassifierCV, InfiniteEnsembleRegressorCV
 from kernsemble.svm.vote.trials import Clock
 
+pytestmark = pytest.mark.large  # too slow without compilation
+
 X, y = make_threenorm(150, random_state=0)
 Z, labels = make_threenorm(400, random_state=1)
 R, target = make_friedman1(150, noise=1.0, random_state=0)
