@@ -183,10 +183,3 @@ def test_influence_is_the_share_of_weight_times_spread():
     shares = influence(Stack(np.array([3.0, 0.1, 0.0]), np.zeros(2), 0.0), values)
     assert_allclose(shares, [0.75, 0.25, 0.0])
     assert_allclose(influence(Stack(np.zeros(3), np.zeros(2), 0.0), values), 0.0)
-
-
-def test_weights_of_some_members_are_zero_for_the_others():
-    stack = Stack(np.array([2.0, 3.0]), np.array([1.0]), 0.5)
-    among = stack.among(np.array([True, False, True]), 3)
-    assert_allclose(among.weights, [2.0, 0.0, 3.0])
-    assert (among.bias, among.loss) == (stack.bias, stack.loss)

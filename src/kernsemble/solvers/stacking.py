@@ -130,12 +130,6 @@ class Stack:
         log_loss = float(share @ _log_loss(F, wanted, n_classes)[0])
         return cls(weights, found.x[n_members:], log_loss)
 
-    def among(self, is_kept: FloatArray, n_members: int) -> Self:
-        """Return the weights of some members as those of all, zero for the others."""
-        weights = np.zeros(n_members)
-        weights[is_kept] = self.weights
-        return type(self)(weights, self.bias, self.loss)
-
 
 def influence(stack: Stack, values: FloatArray) -> FloatArray:
     """Return the share of each member in the vote: its weight times its standard deviation."""

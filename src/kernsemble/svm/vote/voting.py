@@ -46,7 +46,7 @@ SMALLEST_SHARE = 0.02  # of the vote, below which a member is dropped
 ERRORS = 2.0  # number of standard errors within which candidates count as equal
 RACE_SHARE = 0.4  # share of a time budget for the race
 ROWS_WORTH_THREADS = 3_000  # number of rows of a matrix from which BLAS uses several threads
-SMALLER = (1.0, 1.0, 0.1, 0.01)  # factors of C to try if a matrix is not definite
+SMALLER = (1.0, 0.1, 0.01)  # factors of C in double precision, if a matrix is not definite
 
 
 @dataclass(frozen=True, eq=False)
@@ -275,17 +275,15 @@ def _fit_member(last: Trials, member: Finalist, task: Task) -> tuple[PreparedRow
     is_additive = member.entrant.is_additive
     problems = last.problem.problems_of(is_additive)
     grid = PenaltyGrid((member.multiple,), member.entrant.grid.is_relative)
-    for attempt, factor in enumerate(SMALLER):
+    for attempt, factor in enumerate((1.0, *SMALLER)):
         is_double = attempt > 0
         prepared = last.workspace(is_additive, is_double).prepare(member.entrant.candidate)
-        C = factor * grid.at(prepared)[0]
-        settings = last.settings(is_additive, is_double)
+        C, settings = factor * grid.at(prepared)[0], last.settings(is_additive, is_double)
         try:
             return prepared, prepared.solve(problems, C, settings, None, task), C
-        except NotDefiniteError:
-            if factor == SMALLER[-1]:
-                raise
-    raise AssertionError("unreachable")
+        except NotDefiniteError as error:
+            failure = error
+    raise failure
 
 
 def _without_rows(machines: SupportVectorMachines, n: int) -> SupportVectorMachines:
