@@ -1,4 +1,4 @@
-"""Fixtures: a small paper. Tests in a browser are left out when interpreted for coverage."""
+"""Fixtures: a small paper. Tests in a browser, and of votes, are not run interpreted."""
 
 import pytest
 from small_paper import place, small
@@ -9,5 +9,6 @@ __all__ = ["place", "small"]
 @pytest.hookimpl(tryfirst=True)  # before tests are selected by their markers
 def pytest_collection_modifyitems(items):
     for item in items:
-        if "browser" in getattr(item, "fixturenames", ()):
+        is_of_vote = "[vote" in item.name  # of models by name
+        if is_of_vote or "browser" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.large)

@@ -1,5 +1,6 @@
 """Small fitted models of every kind, with their training rows."""
 
+from collections.abc import Mapping
 from functools import cache
 
 import numpy as np
@@ -33,6 +34,25 @@ def stumps():
     return InfiniteEnsembleClassifierCV("stump", Cs=GRID, cv=3).fit(X, y)
 
 
+class FittedModels(Mapping):
+    """Models by name, with their rows and targets; a model is fitted when it is first needed."""
+
+    def __init__(self, models):
+        self.models, self.fitted = models, {}
+
+    def __getitem__(self, name):
+        if name not in self.fitted:
+            model, X, y = self.models[name]
+            self.fitted[name] = model.fit(X, y), X, y
+        return self.fitted[name]
+
+    def __iter__(self):
+        return iter(self.models)
+
+    def __len__(self):
+        return len(self.models)
+
+
 @cache
 def every_model():
     """Return models by name, with their rows and targets."""
@@ -43,9 +63,9 @@ def every_model():
     diabetes, numbers = diabetes.iloc[:80, :4], numbers.iloc[:80]
     mixed, income = make_mixed_table(200, random_state=0)
     additive = {"solver": "additive", "loss": "logistic"}
-    fitted = {
+    models = {
         "stumps": (stumps(), X, y),
-        "trees": (InfiniteEnsembleClassifier("laplacian").fit(X, y), X, y),
+        "trees": (InfiniteEnsembleClassifier("laplacian"), X, y),
         "classes": (InfiniteEnsembleClassifierCV("stump", Cs=GRID, cv=3), iris, species),
         "one class each": (
             InfiniteEnsembleClassifier("perceptron", multiclass="one-vs-rest"),
@@ -67,7 +87,7 @@ def every_model():
             income,
         ),
     }
-    return {name: (model.fit(X, y), X, y) for name, (model, X, y) in fitted.items()}
+    return FittedModels(models)
 
 
 NAMES = (
