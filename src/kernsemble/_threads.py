@@ -142,6 +142,7 @@ class _BlasThreads:
 
     def __init__(self) -> None:
         self._lock, self._limits, self._sizes = Lock(), list[int](), list[int]()
+        self._limit: int | None = None  # in force
 
     @cached_property
     def _libraries(self) -> list[Any]:
@@ -163,6 +164,10 @@ class _BlasThreads:
                 self._set()
 
     def _set(self) -> None:
+        limit = min(self._limits, default=None)
+        if limit == self._limit:
+            return
+        self._limit = limit
         for library, size in zip(self._libraries, self._sizes, strict=True):
             # since threadpoolctl 3.7, OpenBLAS ignores all threads but the one that controls it
             release = getattr(library, "clear_controlling_thread", lambda **_: None)

@@ -65,13 +65,13 @@ def test_the_function_is_the_ridge_regression_of_the_signs():
 
 def test_one_factorisation_serves_all_classes(monkeypatch):
     rows, species = load_iris(return_X_y=True)
-    factorise, factorised = ridge._cholesky, []
+    factorise, factorised = ridge.factor_in_place, []
 
     def counted(A):
         factorised.append(len(A))
         return factorise(A)
 
-    monkeypatch.setattr(ridge, "_cholesky", counted)
+    monkeypatch.setattr(ridge, "factor_in_place", counted)
     machine = InfiniteEnsembleClassifier(Laplacian(0.5), multiclass="one-vs-rest", C=2.0, **SQUARED)
     values = machine.fit(rows, species).decision_function(rows)
     assert factorised == [150]
@@ -259,10 +259,10 @@ def test_left_out_values_do_not_depend_on_the_left_out_targets(scaling):
         candidate = Candidate(Laplacian(1.0), scaling)
         prepared = BACKENDS["exact"].open(training, SETTINGS).prepare(candidate)
         if scaling != "learned":  # the additive machines have the same C, which all rows select
-            effects = prepared.learner._effects
+            effects = prepared.learner.effect_learner()
             strengths.append(effects.losses[0].strengths[0])
             losses = tuple(each.times(strengths[0] / strengths[-1]) for each in effects.losses)
-            prepared.learner.__dict__["_effects"] = replace(effects, losses=losses)
+            prepared.learner.effects[0] = replace(effects, losses=losses)
         problem = Problem.for_signs(Squared, labels.astype(float), weight)
         ((fold,),) = prepared.solve_all_folds([problem], [4.0], [known], SETTINGS, Task.silent())
         found.append(fold.decisions)

@@ -5,7 +5,6 @@ learned without the left-out rows. `TargetScaling.fit` learns it from any part o
 """
 
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple, Self, TypeAlias, get_args
 
 import numpy as np
@@ -94,6 +93,7 @@ class TargetScaling:
     norm: Norm = "l1"
     parts: IntArray | None = None
     known: dict[bytes, Scaled] = field(default_factory=dict)  # the latest scalings, by their rows
+    effects: list[EffectLearner] = field(default_factory=list)  # one, once it is needed
 
     @classmethod
     def from_rows(
@@ -125,11 +125,19 @@ class TargetScaling:
             )
         return cls(kind, X, weight, is_category, targets, norm, parts)
 
-    @cached_property
-    def _effects(self) -> EffectLearner:
-        return EffectLearner.from_rows(
-            self.X, self.weight, self.is_category, self.targets, self.parts
-        )
+    def sibling(self, kind: LearnedKind, norm: Norm) -> Self:
+        """Return another scaling of the same rows and targets, with the same additive machines."""
+        return replace(self, kind=kind, norm=norm, known={})
+
+    def effect_learner(self) -> EffectLearner:
+        """Return the additive machines, whose C all rows select."""
+        if not self.effects:
+            self.effects.append(
+                EffectLearner.from_rows(
+                    self.X, self.weight, self.is_category, self.targets, self.parts
+                )
+            )
+        return self.effects[0]
 
     def fit(self, rows: IntArray | None = None) -> Scaled:
         """Return the scaling that is learned from some rows, all by default.
@@ -171,7 +179,7 @@ class TargetScaling:
     def _base(self, rows: IntArray) -> Scaled:
         """Return the scaling below the learned measure."""
         if accepts_categories(self.kind):
-            return Scaled(*self._effects.fit(rows))
+            return Scaled(*self.effect_learner().fit(rows))
         X, weight = self.X[rows], self.weight[rows]
         scaling = FeatureScaling.from_rows(X, BASES[self.kind], weight)
         return Scaled(scaling, scaling.transform(X))

@@ -45,26 +45,29 @@ def slopes(
     -------
     array of shape (n_targets, m, n_features)
     """
-    found = np.zeros((beta.shape[1], *at.shape))
+    found = np.zeros((len(at), beta.shape[1], at.shape[1]))
     if not has_signs:
-        for slope, column in zip(found, beta.T, strict=True):
-            slope[:] = (W @ column)[:, np.newaxis] * at - (W * column) @ rows
-        return found
+        for k, column in enumerate(beta.T):
+            found[:, k] = (W @ column)[:, np.newaxis] * at - (W * column) @ rows
+        return found.swapaxes(0, 1)
     beta = np.ascontiguousarray(beta)
     run(
-        lambda span: _add_signed(W[span], beta, at[span], rows, found[:, span]),
+        lambda span: _add_signed(W[span], beta, at[span], rows, found[span]),
         blocks(len(at), ROWS_PER_TASK),
     )
-    return found
+    return found.swapaxes(0, 1)
 
 
 @jit_sums
 def _add_signed(
     W: FloatArray, beta: FloatArray, at: FloatArray, rows: FloatArray, slope: FloatArray
 ) -> None:
+    signs = np.empty(at.shape[1])
     for i in range(len(at)):
-        for k in range(beta.shape[1]):
-            for j in range(len(rows)):
+        for j in range(len(rows)):
+            for d in range(at.shape[1]):
+                signs[d] = int(at[i, d] > rows[j, d]) - int(at[i, d] < rows[j, d])
+            for k in range(beta.shape[1]):
                 c = beta[j, k] * W[i, j]
                 for d in range(at.shape[1]):
-                    slope[k, i, d] += c * (int(at[i, d] > rows[j, d]) - int(at[i, d] < rows[j, d]))
+                    slope[i, k, d] += c * signs[d]

@@ -19,13 +19,14 @@ and P, which all folds share, twice as many.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-from scipy.linalg import lapack, solve
+from scipy.linalg import solve
 
 from kernsemble._typing import FloatArray, IntArray
 from kernsemble._value_object import short_repr
+from kernsemble.solvers.cholesky import factor_in_place, invert_in_place, solve_with_factor
 
 CONSTANTS = (0.0, 1.0, 1e2, 1e4)  # added to K, in units of its mean absolute diagonal value
 
@@ -72,13 +73,14 @@ class Ridge:
         unit = float(np.abs(K.diagonal()).mean()) or 1.0
         ridge = (1.0 / strengths).astype(K.dtype)
         if out is K:
-            return cls._from_factor(*_cholesky(_with_diagonal(K, ridge)), strengths)
+            A = _with_diagonal(K, ridge)
+            return cls._from_factor(A, factor_in_place(A), strengths)
         for constant in CONSTANTS:
-            A = np.add(K, K.dtype.type(constant * unit), out=out)
-            factor, failed = _cholesky(_with_diagonal(A, ridge))
+            A = np.add(K, K.dtype.type(constant * unit), out=out, order="C")
+            failed = factor_in_place(_with_diagonal(A, ridge))
             if not failed:
                 break
-        return cls._from_factor(factor, failed, strengths)
+        return cls._from_factor(A, failed, strengths)
 
     @classmethod
     def _from_factor(cls, factor: FloatArray, failed: int, strengths: FloatArray) -> Self:
@@ -88,11 +90,11 @@ class Ridge:
                 "smaller C, float64 rows, or a definite kernel"
             )
         ones = np.ones((len(factor), 1), factor.dtype)
-        return cls(factor, _solve(factor, ones)[:, 0], strengths)
+        return cls(factor, solve_with_factor(factor, ones)[:, 0], strengths)
 
     def solve(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
         r"""Return the coefficients :math:`\beta` and the bias b of every target (columns)."""
-        u = _solve(self.factor, y)
+        u = solve_with_factor(self.factor, y)
         bias = u.sum(axis=0) / self.t.sum()
         return u - np.outer(self.t, bias), bias
 
@@ -102,11 +104,8 @@ class Ridge:
 
         The factor is no longer valid afterwards.
         """
-        invert = lapack.get_lapack_funcs("potri", (self.factor,))
-        P, failed = invert(self.factor.T, lower=1, overwrite_c=1)
-        assert failed == 0
+        P = invert_in_place(self.factor)
         rank_one = np.sqrt(self.t.dtype.type(1.0) / self.t.sum()) * self.t
-        P = P.T
         for start in range(0, len(P), 512):  # without another matrix
             rows = slice(start, start + 512)
             P[rows] -= np.outer(rank_one[rows], rank_one)
@@ -150,20 +149,6 @@ class NotDefiniteError(ValueError):
 def _with_diagonal(A: FloatArray, diagonal: FloatArray) -> FloatArray:
     A.flat[:: len(A) + 1] += diagonal
     return A
-
-
-def _cholesky(A: FloatArray) -> tuple[FloatArray, Any]:
-    """Return the factor of a symmetric matrix in its own memory, and the minor that failed."""
-    factorise = lapack.get_lapack_funcs("potrf", (A,))
-    factor, failed = factorise(A.T, lower=1, overwrite_a=1, clean=0)
-    return factor.T, failed
-
-
-def _solve(factor: FloatArray, y: FloatArray) -> FloatArray:
-    substitute = lapack.get_lapack_funcs("potrs", (factor,))
-    found, _ = substitute(factor.T, y.astype(factor.dtype), lower=1)
-    solution: FloatArray = found.astype(np.float64)
-    return solution
 
 
 def _symmetric(block: FloatArray) -> FloatArray:

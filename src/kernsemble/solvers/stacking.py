@@ -15,16 +15,19 @@ defaults were chosen on, 3 was no worse than 1, and better than 0.)
 """
 
 from dataclasses import dataclass
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
-from scipy.optimize import minimize, nnls
-from scipy.special import expit, logsumexp
+from scipy.linalg import solve_triangular
+from scipy.optimize import nnls
+from scipy.special import expit, logsumexp, softmax
 
 from kernsemble._typing import FloatArray, IntArray
 from kernsemble._value_object import short_repr
 
-MAX_ITER = 1_000
+MAX_ITER = 100  # Newton steps
+SUFFICIENT = 1e-4  # share of the decrease of the linear model that a step must reach
+SHORTEST = 1e-10  # shortest step, relative to Newton's
 TOL = 1e-9  # largest component of the projected gradient
 ROUNDING = 1e-12  # spread of a constant member, relative to its size
 SMALLEST = 1e-10  # factor of the squared weights, so that they are unique
@@ -104,31 +107,12 @@ class Stack:
         n_classes : int
             Number of classes.
         """
-        n_members, _, n_values = values.shape
-        share, shrinkage = weight / weight.sum(), _shrinkage(weight)
-        units = _units(np.sqrt(np.einsum("n,mnk->m", share, values**2) / n_values))
+        share = weight / weight.sum()
+        units = _units(np.sqrt(np.einsum("n,mnk->m", share, values**2) / values.shape[2]))
         scaled = values / units[:, np.newaxis, np.newaxis]
-        one = codes[:, np.newaxis]
-        wanted = (one == (1 if n_classes == 2 else np.arange(n_classes))).astype(np.float64)
-
-        def loss(point: FloatArray) -> tuple[float, FloatArray]:
-            w, bias = point[:n_members], point[n_members:]
-            F = np.tensordot(w, scaled, axes=1) + bias
-            value, slope = _log_loss(F, wanted, n_classes)
-            slope *= share[:, np.newaxis]
-            gradient = np.concatenate(
-                [np.tensordot(scaled, slope, axes=2) + shrinkage * w, slope.sum(axis=0)]
-            )
-            return float(share @ value) + 0.5 * shrinkage * float(w @ w), gradient
-
-        start = np.concatenate([np.full(n_members, 1.0 / n_members), np.zeros(n_values)])
-        bounds = [(0.0, None)] * n_members + [(None, None)] * n_values
-        options = {"maxiter": MAX_ITER, "ftol": 0.0, "gtol": TOL, "maxls": 50}
-        found = minimize(loss, start, jac=True, bounds=bounds, method="L-BFGS-B", options=options)
-        weights = found.x[:n_members] / units
-        F = np.tensordot(weights, values, axes=1) + found.x[n_members:]
-        log_loss = float(share @ _log_loss(F, wanted, n_classes)[0])
-        return cls(weights, found.x[n_members:], log_loss)
+        loss = _LogLoss(scaled, codes, share, _shrinkage(weight), n_classes)
+        found, bias = _least_log_loss(loss)
+        return cls(found / units, bias, loss.of_votes(found, bias))
 
 
 def influence(stack: Stack, values: FloatArray) -> FloatArray:
@@ -147,10 +131,101 @@ def _units(sizes: FloatArray) -> FloatArray:
     return np.where(sizes > 0.0, sizes, 1.0)
 
 
-def _log_loss(F: FloatArray, wanted: FloatArray, n_classes: int) -> tuple[FloatArray, FloatArray]:
-    """Return the log-loss of every row, and its derivative with respect to every value."""
-    if n_classes == 2:
-        z = F[:, 0]
-        return np.logaddexp(0.0, z) - wanted[:, 0] * z, expit(F) - wanted
-    total = logsumexp(F, axis=1, keepdims=True)
-    return total[:, 0] - (wanted * F).sum(axis=1), np.exp(F - total) - wanted
+@dataclass(frozen=True, eq=False)
+class _LogLoss:
+    """The log-loss of a vote of standardised members, with the shrinkage of its weights."""
+
+    values: FloatArray  # (n_members, n, n_values)
+    codes: IntArray
+    share: FloatArray
+    shrinkage: float
+    n_classes: int
+
+    def of_votes(self, w: FloatArray, bias: FloatArray) -> float:
+        """Return the mean log-loss."""
+        F = np.tensordot(w, self.values, axes=1) + bias
+        if self.n_classes == 2:
+            loss = np.logaddexp(0.0, F[:, 0]) - (self.codes == 1) * F[:, 0]
+        else:
+            loss = logsumexp(F, axis=1) - F[np.arange(len(F)), self.codes]
+        return float(self.share @ loss)
+
+    def objective(self, w: FloatArray, bias: FloatArray) -> float:
+        """Return the mean log-loss, and the shrinkage."""
+        return self.of_votes(w, bias) + 0.5 * self.shrinkage * float(w @ w)
+
+    def derivatives(self, w: FloatArray, bias: FloatArray) -> "_Derivatives":
+        """Return the gradient and the Hessian of the objective."""
+        F, V, n_members = np.tensordot(w, self.values, axes=1) + bias, self.values, len(w)
+        one, share = self.codes[:, np.newaxis], self.share[:, np.newaxis]
+        p = expit(F) if self.n_classes == 2 else softmax(F, axis=1)
+        wanted = one == (1 if self.n_classes == 2 else np.arange(self.n_classes))
+        slope = share * (p - wanted)
+        P = share * (p * (1.0 - p) if self.n_classes == 2 else p)
+        columns = (V * np.sqrt(P)).reshape(n_members, -1)
+        by_weights, mixed = columns @ columns.T, np.einsum("mnk,nk->mk", V, P)
+        by_bias = np.diag(P.sum(axis=0))
+        if self.n_classes > 2:  # probabilities add up to one
+            mean = np.einsum("mnk,nk->mn", V, p)
+            by_weights -= (mean * self.share) @ mean.T
+            mixed -= mean @ P
+            by_bias -= p.T @ P
+        return _Derivatives(
+            np.tensordot(V, slope, axes=2) + self.shrinkage * w,
+            slope.sum(axis=0),
+            by_weights + self.shrinkage * np.eye(n_members),
+            mixed,
+            by_bias + SMALLEST * np.eye(len(bias)),  # one constant for all classes is free
+        )
+
+
+class _Derivatives(NamedTuple):
+    """Slopes and curvatures by weights and bias."""
+
+    slope: FloatArray
+    bias_slope: FloatArray
+    curvature: FloatArray
+    mixed: FloatArray
+    bias_curvature: FloatArray
+
+    def smallest(self, w: FloatArray, bias: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the smallest point of the quadratic model with weights that are not negative."""
+        by_bias = np.linalg.solve(self.bias_curvature, self.mixed.T)
+        H = self.curvature - self.mixed @ by_bias
+        target = H @ w - self.slope + self.bias_slope @ by_bias
+        L = np.linalg.cholesky(H)
+        found, _ = nnls(L.T, solve_triangular(L, target, lower=True), maxiter=30 * len(w))
+        step = np.linalg.solve(self.bias_curvature, self.bias_slope + (found - w) @ self.mixed)
+        return found, bias - step
+
+    def is_optimal(self, w: FloatArray) -> bool:
+        """Return whether no feasible direction descends."""
+        projected = np.where(w > 0.0, self.slope, np.minimum(self.slope, 0.0))
+        return bool(max(np.abs(projected).max(), np.abs(self.bias_slope).max()) <= TOL)
+
+
+def _least_log_loss(loss: _LogLoss) -> tuple[FloatArray, FloatArray]:
+    """Return the weights and the bias of the smallest objective, by Newton's method.
+
+    Each step is a least squares problem in weights that are not negative.
+    """
+    n_members, _, n_values = loss.values.shape
+    w, bias = np.full(n_members, 1.0 / n_members), np.zeros(n_values)
+    value = loss.objective(w, bias)
+    for _ in range(MAX_ITER):
+        slopes = loss.derivatives(w, bias)
+        if slopes.is_optimal(w):
+            break
+        new_w, new_bias = slopes.smallest(w, bias)
+        descent = float(slopes.slope @ (new_w - w) + slopes.bias_slope @ (new_bias - bias))
+        step = 1.0
+        while step > SHORTEST:
+            point = w + step * (new_w - w), bias + step * (new_bias - bias)
+            found = loss.objective(*point)
+            if found <= value + SUFFICIENT * step * descent:
+                break
+            step *= 0.5
+        else:
+            break  # rounding errors are larger than what is left to gain
+        (w, bias), value = point, found
+    return w, bias

@@ -18,7 +18,7 @@ from kernsemble.kernels import Boosted, Kernel, Mixed
 from kernsemble.kernels.columns import leaves
 from kernsemble.preprocessing import FeatureScaling, LearnedKind, ScalingKind
 from kernsemble.preprocessing.learned_measure import Norm
-from kernsemble.preprocessing.supervised import TargetScaling, is_learned
+from kernsemble.preprocessing.supervised import TargetScaling, accepts_categories, is_learned
 from kernsemble.solvers.kernel_matrix import PORTIONS, RowsOnDemand
 from kernsemble.solvers.losses import Kinked, Loss, Squared
 from kernsemble.solvers.smo import DEFAULT_TUNING
@@ -68,7 +68,11 @@ class MatrixWorkspace(Workspace):
     def _learner(self, kind: LearnedKind, norm: Norm) -> TargetScaling:
         """Return the learner of a scaling, one for all kernels of a norm."""
         if (kind, norm) not in self.learners:
-            self.learners[kind, norm] = learner_of(self.rows, kind, norm)
+            alike = [each for each in self.learners.values() if accepts_categories(each.kind)]
+            shares = alike and accepts_categories(kind)
+            self.learners[kind, norm] = (
+                alike[0].sibling(kind, norm) if shares else learner_of(self.rows, kind, norm)
+            )
         return self.learners[kind, norm]
 
     def prepare_plain(self, kernel: Kernel, kind: ScalingKind | None) -> PreparedMatrix:

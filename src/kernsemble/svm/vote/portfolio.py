@@ -40,6 +40,7 @@ MAX_LEARNED_COLUMNS = 400  # number of columns above which no scaling is learned
 CLASS_MULTIPLES = (0.125, 0.5, 2.0, 8.0, 32.0, 128.0)  # values of C, in units of C="scale"
 NUMBER_MULTIPLES = (0.5, 4.0, 32.0, 256.0, 2048.0)
 UNIT_OF_LEARNED = 1.6  # C="scale" of kernels of the mean distance 1, about 1/(1 − 1/e)
+MANY_CLASSES = 10  # number of classes above which additive machines try half as many values of C
 ADDITIVE_MULTIPLES = tuple(4.0**power for power in range(-2, 7))
 
 
@@ -108,7 +109,9 @@ def entrants(
             ]
     if additive is not None and scalings is None:
         skips = needs_effects(rows)
-        steps = PenaltyGrid(ADDITIVE_MULTIPLES, is_relative=True)
+        assert rows.targets is not None
+        is_long = rows.targets.shape[1] > MANY_CLASSES
+        steps = PenaltyGrid(ADDITIVE_MULTIPLES[:: 2 if is_long else 1], is_relative=True)
         found += [
             Entrant(_name(Stump, kind), Candidate(additive, kind), steps, True, skips)
             for kind in _plain_scalings(rows)

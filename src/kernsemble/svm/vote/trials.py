@@ -4,19 +4,26 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import NamedTuple
+from threading import Event
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from kernsemble._folds import FoldRows
 from kernsemble._progress import Task
+from kernsemble._threads import at_most, n_threads, run
 from kernsemble._typing import FloatArray, IntArray
+from kernsemble.preprocessing.supervised import accepts_categories, is_learned
 from kernsemble.solvers.ridge import NotDefiniteError
 from kernsemble.svm.backends.base import Backend, PreparedRows, SolverSettings, Workspace
+from kernsemble.svm.backends.radial_parts import radial_part
 from kernsemble.svm.model_selection.cross_validation import CrossValidation
 from kernsemble.svm.vote.portfolio import Entrant
 from kernsemble.svm.vote.problem import VoteProblem
 
+Item = TypeVar("Item")
+
+MATRICES_OF_A_TRIAL = 3.0  # number of matrices of a thread: distances, a kernel and a factor
 SINGLE_ROWS = 1_000  # number of rows above which classes are fitted in single precision
 
 
@@ -98,23 +105,38 @@ class Trials:
         In the last trials there must be time left to fit the candidates to all rows.
         """
         found: dict[int, Finalist] = {}
+        has_started, stop = Event(), Event()
 
         def evaluate(mine: list[int], place: int, prepared: PreparedRows) -> None:
-            needed = max((each.seconds for each in found.values()), default=0.0)
+            known = list(found.values())
+            needed = max((each.seconds for each in known), default=0.0)
             if is_last:
-                needed += (len(found) + 1) * needed * self._cost_of_fit
-            if found and not self.clock.has(needed, share):
+                needed += (len(known) + 1) * needed * self._cost_of_fit
+            if stop.is_set() or (has_started.is_set() and not self.clock.has(needed, share)):
                 return
+            has_started.set()
             start, trial = self.clock.elapsed, self._trial(candidates[mine[place]], prepared, task)
-            if trial is not None:
+            if trial is None:
+                has_started.clear()  # so that at least one is found
+            else:
                 found[mine[place]] = replace(trial, seconds=self.clock.elapsed - start)
 
-        for is_additive in (False, True):
-            mine = [k for k, each in enumerate(candidates) if each.is_additive == is_additive]
-            if mine:
-                some = [candidates[k].candidate for k in mine]
-                self.workspace(is_additive).map(some, partial(evaluate, mine))
+        def work(mine: list[int]) -> None:
+            some = [candidates[k].candidate for k in mine]
+            self.workspace(candidates[mine[0]].is_additive).map(some, partial(evaluate, mine))
+
+        self.side_by_side(work, _families(candidates), stop)
         return [found[k] for k in sorted(found)]
+
+    def side_by_side(
+        self, work: Callable[[Item], None], items: Sequence[Item], stop: Event | None = None
+    ) -> None:
+        """Call ``work(item)`` for all items, in as many threads as have memory for matrices."""
+        rows, budget = self.validation.rows, self.validation.settings.budget
+        itemsize = np.dtype(self.settings(is_additive=False).dtype or rows.X.dtype).itemsize
+        n_bytes = MATRICES_OF_A_TRIAL * itemsize * float(rows.n_rows) ** 2
+        with at_most(max(min(n_threads(), int(budget.n_bytes / n_bytes)), 1)):
+            run(work, items, on_error=None if stop is None else stop.set, fewest=2)
 
     def workspace(self, is_additive: bool, is_double: bool = False) -> Workspace:
         """Return a workspace for the rows."""
@@ -156,3 +178,23 @@ class Trials:
         """The time of a fit to all rows, relative to a trial."""
         n = self.validation.rows.n_rows
         return 1.0 / sum((1.0 - len(each.held_out) / n) ** 2 for each in self.validation.splits)
+
+
+def _families(candidates: Sequence[Entrant]) -> list[list[int]]:
+    """Return the places of candidates that share tables, a learned scaling or distances.
+
+    The longest work comes first, so that threads end together: what is learned, then the largest.
+    """
+    found: dict[tuple[Any, ...], list[int]] = {}
+    for place, each in enumerate(candidates):
+        scaling, radial = each.candidate.scaling, radial_part(each.candidate.kernel)
+        key: tuple[Any, ...] = scaling, None if is_learned(scaling) else type(radial)
+        if each.is_additive or accepts_categories(scaling):
+            key = (each.is_additive,)
+        found.setdefault(key, []).append(place)
+    return [
+        found[key]
+        for key in sorted(
+            found, key=lambda key: (len(key) == 2 and key[1] is not None, -len(found[key]))
+        )
+    ]

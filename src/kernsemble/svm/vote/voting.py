@@ -11,8 +11,8 @@ r"""The vote of ``kernel="auto"``: a race of candidates, and the weights of thos
 """
 
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -45,7 +45,7 @@ N_PARTS = 5  # number of parts of a single fold
 SMALLEST_SHARE = 0.02  # of the vote, below which a member is dropped
 ERRORS = 2.0  # number of standard errors within which candidates count as equal
 RACE_SHARE = 0.4  # share of a time budget for the race
-ROWS_WORTH_THREADS = 3_000  # number of rows of a matrix from which BLAS uses several threads
+LONG_ROWS = 3_000  # number of rows from which fewer finalists and values of C are tried
 SMALLER = (1.0, 0.1, 0.01)  # factors of C in double precision, if a matrix is not definite
 
 
@@ -102,11 +102,11 @@ class Voting:
         splits, n_rows = self.trials.validation.splits, self.trials.validation.rows.n_rows
         raced, finalists, n_raced = self._race(candidates, rng, task)
         last = self.trials.on(splits[: n_affordable_folds(n_rows, len(splits))])
-        is_long = n_rows > ROWS_WORTH_THREADS
+        is_long = n_rows > LONG_ROWS
         factors = LONG_FACTORS if is_long else LAST_FACTORS
         finalists = finalists[: MAX_LONG_FINALISTS if is_long else MAX_FINALISTS]
         fine = [each.entrant.near(each.multiple, factors) for each in finalists]
-        with at_most_one_blas_thread(n_rows):
+        with BLAS_THREADS.at_most(1):
             found = last.run(fine, task, is_last=True)
             stack, chosen = choose_members(last, found, self.max_members)
             stack, chosen, machines = self._fit(last, stack, chosen, refit)
@@ -154,14 +154,19 @@ class Voting:
         """Fit the members to all rows, the largest shares first, as many as the time allows."""
         shares = influence(stack, np.array([each.values for each in chosen]))
         fitted: dict[int, tuple[PreparedRows, Solved, float]] = {}
-        longest = 0.0
-        for place in np.argsort(-shares, kind="stable").tolist():
-            if fitted and not last.clock.has(longest):
-                break
+        seconds, has_started = [0.0], Event()
+
+        def fit(place: int) -> None:
+            if has_started.is_set() and not last.clock.has(max(seconds)):
+                return
+            has_started.set()
             start = last.clock.elapsed
             with task.part("member", place, n_parts=None) as part:
-                fitted[place] = _fit_member(last, chosen[place], part)
-            longest = max(longest, last.clock.elapsed - start)
+                found = _fit_member(last, chosen[place], part)
+            seconds.append(last.clock.elapsed - start)
+            fitted[place] = found
+
+        last.side_by_side(fit, np.argsort(-shares, kind="stable").tolist())
         if len(fitted) < len(chosen):
             chosen = [chosen[place] for place in sorted(fitted)]
             values = np.array([each.values for each in chosen])
@@ -254,11 +259,6 @@ def left_out_values(last: Trials, chosen: Sequence[Finalist]) -> FloatArray:
         used = is_other if problem.weight[tested[is_other]].any() else is_mine
         found[is_mine] = problem.stack(values[:, used], tested[used]).of(values[:, is_mine])
     return found
-
-
-def at_most_one_blas_thread(n_rows: int) -> AbstractContextManager[None]:
-    """Return a limit of one thread of BLAS for matrices that are too small for several."""
-    return BLAS_THREADS.at_most(1) if n_rows < ROWS_WORTH_THREADS else nullcontext()
 
 
 def n_affordable_folds(n_rows: int, n_folds: int) -> int:

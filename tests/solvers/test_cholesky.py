@@ -1,0 +1,81 @@
+"""Cholesky factors by blocks: LAPACK's, at any size, without Python's lock."""
+
+import threading
+import time
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.linalg import cholesky, solve
+
+from kernsemble import _threads
+from kernsemble.solvers import cholesky as blocked
+
+SIZES = [1, 2, 7, 191, 192, 193, 500]
+
+
+def definite(n, dtype=np.float64, seed=0):
+    """Return a random definite matrix."""
+    factor = np.random.default_rng(seed).normal(size=(n, n))
+    return (factor @ factor.T / n + np.eye(n)).astype(dtype)
+
+
+@pytest.fixture
+def few_rows_in_blocks(monkeypatch):
+    monkeypatch.setattr(blocked, "ROWS_WORTH_BLOCKS", 1)
+    monkeypatch.setattr(blocked, "HEIGHT", 64)
+    monkeypatch.setattr(blocked, "WIDTH", 50)
+    monkeypatch.setenv("NUMBA_NUM_THREADS", "2")
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n", SIZES)
+def test_factor_solution_and_inverse_are_those_of_scipy(n, dtype):
+    A, y = definite(n, dtype), np.random.default_rng(1).normal(size=(n, 3))
+    U, tol = A.copy(), 1e-4 if dtype == np.float32 else 1e-10
+    assert blocked.factor_in_place(U) == 0
+    assert_allclose(np.triu(U), cholesky(A), atol=tol)
+    assert_allclose(blocked.solve_with_factor(U, y), solve(A, y), atol=tol)
+    assert_allclose(np.triu(blocked.invert_in_place(U)), np.triu(np.linalg.inv(A)), atol=tol)
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_blocks_have_the_same_factor(few_rows_in_blocks, n):
+    A = definite(n)
+    U = A.copy()
+    assert blocked.factor_in_place(U) == 0
+    assert_allclose(np.triu(U), cholesky(A), atol=1e-12)
+
+
+@pytest.mark.parametrize("place", [0, 3, 63, 64, 130, 199])
+def test_the_first_minor_that_is_not_positive_is_returned(few_rows_in_blocks, place):
+    A = np.eye(200)
+    A[place, place] = -1.0
+    assert blocked.factor_in_place(A) == place + 1
+
+
+def test_one_limit_of_threads_has_the_same_factor():
+    A = definite(300, seed=2)
+    one, many = A.copy(), A.copy()
+    with _threads.at_most(1):
+        blocked.factor_in_place(one)
+    blocked.factor_in_place(many)
+    assert_allclose(np.triu(one), np.triu(many), rtol=1e-13, atol=1e-13)
+
+
+def test_the_lock_of_python_is_released():
+    A, is_done, ticks = definite(2_000, np.float32), threading.Event(), [0]
+
+    def count():
+        while not is_done.is_set():
+            ticks[0] += 1
+            time.sleep(1e-4)
+
+    counter = threading.Thread(target=count)
+    with _threads.at_most(1):
+        counter.start()
+        for _ in range(5):
+            blocked.factor_in_place(A.copy())
+        is_done.set()
+    counter.join()
+    assert ticks[0] > 20  # five calls that held it would leave a handful
