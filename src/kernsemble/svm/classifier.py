@@ -172,7 +172,7 @@ class InfiniteEnsembleClassifier(EnsembleClassifier):
     warm_start : bool, default=False
         Whether `fit` continues from the coefficients of the last fit on as many rows. An
         interrupted fit keeps the coefficients it had reached.
-    solver : {"auto", "exact", "additive"}, default="auto"
+    solver : {"auto", "exact", "additive", "local"}, default="auto"
         Backend: "exact" uses the kernel matrix between all rows, for any kernel; "additive" uses
         tables of codes, at a cost linear in the number of rows, for kernels that are sums over
         columns, directions or grids (stumps, categories, perceptrons, `Laplacian`,

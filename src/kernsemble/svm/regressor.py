@@ -88,7 +88,7 @@ class InfiniteEnsembleRegressor(EnsembleRegressor):
         Loss function: that of support vector regression, or half the squared error, which has
         no epsilon, and whose C does not depend on the unit of y: kernel ridge regression. "auto"
         is the first if the exact solver is used, and the second if the additive one is.
-    solver : {"auto", "exact", "additive"}, default="auto"
+    solver : {"auto", "exact", "additive", "local"}, default="auto"
         Backend: "exact" uses the kernel matrix between all rows, for any kernel; "additive" uses
         tables of codes, at a cost linear in the number of rows, for kernels that are sums over
         columns, directions or grids (stumps, categories, perceptrons, `Laplacian`,

@@ -64,7 +64,7 @@ class InfiniteEnsembleRegressorCV(SelectsSettings, EnsembleRegressor):
         matrix does not fit, its rows are computed on demand, with a warning.
     random_state : int, RandomState or None, default=None
         Random seed of the samples of a race, of directions and grids.
-    solver : {"auto", "exact", "additive"}, default="auto"
+    solver : {"auto", "exact", "additive", "local"}, default="auto"
         Backend: "exact" uses the kernel matrix between all rows, for any kernel; "additive" uses
         tables of codes, at a cost linear in the number of rows, for kernels that are sums over
         columns, directions or grids (stumps, categories, perceptrons, `Laplacian`,

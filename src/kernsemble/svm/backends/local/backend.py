@@ -45,7 +45,7 @@ from kernsemble.svm.backends.base import (
 from kernsemble.svm.backends.cross_fitted import learner_of, norm_of
 from kernsemble.svm.backends.local.leaves import fit_leaves
 from kernsemble.svm.backends.local.machines import LocalMachines
-from kernsemble.svm.backends.local.rows import ScaledRows, dense
+from kernsemble.svm.backends.local.rows import Division, ScaledRows, dense
 from kernsemble.svm.backends.matrix import needs_unscaled_rows
 from kernsemble.svm.columns.missing_values import has_missing
 from kernsemble.svm.problem import Problem
@@ -176,14 +176,15 @@ class LocalWorkspace(Workspace):
         The rows.
     dtype : type
         Precision of scaled rows and kernels.
-    leaf_rows, n_partitions, seed : int
-        Maximum number of rows of a leaf, number of partitions, and their random seed.
+    division : Division
+        The size of leaves, the number of partitions, and the overlap of leaves.
+    seed : int
+        Random seed of the partitions.
     """
 
     rows: TrainingRows
     dtype: type[np.floating[Any]]
-    leaf_rows: int
-    n_partitions: int
+    division: Division
     seed: int
     learners: dict[tuple[LearnedKind, Norm], TargetScaling] = field(default_factory=dict)
     known: dict[tuple[Any, ...], ScaledRows] = field(default_factory=dict)  # the latest
@@ -207,8 +208,7 @@ class LocalWorkspace(Workspace):
                 scaling,
                 coordinates.astype(self.dtype, copy=False),
                 weight,
-                self.leaf_rows,
-                self.n_partitions,
+                self.division,
                 self.seed,
             )
         return self.known[key]
@@ -250,11 +250,15 @@ class LocalBackend(Backend):
         Maximum number of rows of a leaf.
     n_partitions : int
         Number of partitions whose machines are averaged; one if a leaf has all rows.
+    overlap : float
+        Share of the rows of a split, on either side, that both sides are fitted to and blended
+        in. A larger one is more accurate and costs more.
     """
 
     name = "local"
     leaf_rows: int = 2_500
     n_partitions: int = 3
+    overlap: float = 0.05
 
     def supports(self, loss: type[Loss]) -> bool:
         return issubclass(loss, Squared)
@@ -273,7 +277,8 @@ class LocalBackend(Backend):
                 dense(rows.X), rows.weight, rows.is_category, rows.targets, rows.parts
             )
         dtype = settings.dtype or self._precision(rows)
-        return LocalWorkspace(rows, dtype, self.leaf_rows, self.n_partitions, settings.draw_seed())
+        division = Division(self.leaf_rows, self.n_partitions, self.overlap)
+        return LocalWorkspace(rows, dtype, division, settings.draw_seed())
 
     def _precision(self, rows: TrainingRows) -> type[np.floating[Any]]:
         """Return single precision for signs of classes on several leaves, else that of rows."""

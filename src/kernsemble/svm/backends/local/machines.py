@@ -7,7 +7,7 @@ import numpy as np
 
 from kernsemble._memory import Budget
 from kernsemble._threads import blocks, run
-from kernsemble._typing import FloatArray, Rows
+from kernsemble._typing import FloatArray, IntArray, Rows
 from kernsemble._value_object import Value
 from kernsemble.kernels import Kernel
 from kernsemble.preprocessing import AnyScaling
@@ -39,24 +39,27 @@ class LeafMachines(Value):
 
     def values(self, X: FloatArray, kernel: Kernel, known: FloatArray) -> FloatArray:
         """Return the value of every machine (columns) at scaled rows, those of a leaf together."""
-        leaves = self.partition.route(X)
-        order = np.argsort(leaves, kind="stable")
-        ends = np.searchsorted(leaves[order], np.arange(self.partition.n_leaves + 1))
-        found = np.empty((len(X), self.coefficients.shape[1]))
+        routes = self.partition.route(X)
+        order = np.argsort(routes.leaves, kind="stable")
+        row = np.repeat(np.arange(len(X)), np.diff(routes.ends))
+        ends = np.searchsorted(routes.leaves[order], np.arange(self.partition.n_leaves + 1))
+        found = np.empty((len(order), self.coefficients.shape[1]))
         tasks = [
             (leaf, order[ends[leaf] : ends[leaf + 1]][span])
             for leaf in np.flatnonzero(np.diff(ends)).tolist()
             for span in blocks(int(ends[leaf + 1] - ends[leaf]), MAX_LEAF_ROWS)
         ]
 
-        def evaluate(task: tuple[int, Any]) -> None:
-            leaf, rows = task
+        def evaluate(task: tuple[int, IntArray]) -> None:
+            leaf, entries = task
             mine = slice(self.partition.ends[leaf], self.partition.ends[leaf + 1])
-            K = kernel(X[rows], known[self.partition.rows[mine]])
-            found[rows] = K @ self.coefficients[mine] + self.bias[leaf]
+            K = kernel(X[row[entries]], known[self.partition.rows[mine]])
+            found[entries] = K @ self.coefficients[mine] + self.bias[leaf]
 
         run(evaluate, tasks)
-        return found
+        found *= routes.shares[:, np.newaxis]
+        sums: FloatArray = np.add.reduceat(found, routes.ends[:-1])
+        return sums
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -89,8 +92,9 @@ class LocalMachines(Machines):
     @property
     def mean_bias(self) -> FloatArray:
         """The mean bias of every machine, over partitions and rows."""
-        means = [np.diff(each.partition.ends) @ each.bias for each in self.parts]
-        return np.asarray(np.mean(means, axis=0) / len(self.coordinates))
+        sizes = [np.diff(each.partition.ends) for each in self.parts]
+        means = [n @ each.bias / n.sum() for n, each in zip(sizes, self.parts, strict=True)]
+        return np.asarray(np.mean(means, axis=0))
 
     def values(self, X: Rows, budget: Budget) -> FloatArray:
         found = np.zeros((X.shape[0], self.parts[0].bias.shape[1]))

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -11,6 +11,14 @@ from kernsemble.preprocessing import AnyScaling
 from kernsemble.solvers.losses import Squared
 from kernsemble.solvers.partition import Partition, merge_equal_rows
 from kernsemble.svm.problem import Problem
+
+
+class Division(NamedTuple):
+    """The size of leaves, the number of partitions, and the overlap of neighbouring leaves."""
+
+    leaf_rows: int
+    n_partitions: int
+    overlap: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,8 +52,7 @@ class ScaledRows:
         scaling: AnyScaling,
         coordinates: FloatArray,
         weight: FloatArray,
-        leaf_rows: int,
-        n_partitions: int,
+        division: Division,
         seed: int,
     ) -> Self:
         """Merge equal rows, and divide them."""
@@ -53,8 +60,11 @@ class ScaledRows:
         first, places = merge_equal_rows(coordinates[present])
         distinct = coordinates[present[first]]
         sums = _sums(places, weight[present], len(first))
+        leaf_rows, n_partitions, overlap = division
         rngs = np.random.default_rng(seed).spawn(1 if len(first) <= leaf_rows else n_partitions)
-        partitions = tuple(Partition.from_rows(distinct, sums, leaf_rows, rng) for rng in rngs)
+        partitions = tuple(
+            Partition.from_rows(distinct, sums, leaf_rows, rng, overlap) for rng in rngs
+        )
         return cls(scaling, distinct, sums, present, places, partitions)
 
     @property
