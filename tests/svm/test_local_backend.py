@@ -14,6 +14,7 @@ from kernsemble._memory import Budget
 from kernsemble._progress import Task
 from kernsemble.datasets import make_threenorm
 from kernsemble.exceptions import GramTooLargeError
+from kernsemble.inspection import EnsembleView
 from kernsemble.kernels import Exponential, Laplacian, Stump
 from kernsemble.persistence import load, save
 from kernsemble.solvers import ridge
@@ -288,3 +289,15 @@ def test_cross_validation_selects_c_and_kernel(small):
     assert search.fit(X, y).score(Z, z) > 0.75
     assert search.solver_ == "local"
     assert len(search.partitions_) == 2
+
+
+def test_views_explain_that_leaves_have_no_decomposition(small):
+    machine = local().fit(X, y)
+    with pytest.raises(TypeError, match="permutation_importance"):
+        EnsembleView.from_estimator(machine)
+    assert "local" in machine._repr_html_()
+
+
+def test_progress_counts_leaves(small, capsys):
+    local(verbose=2).fit(X, y)
+    assert "50 %" in capsys.readouterr().out

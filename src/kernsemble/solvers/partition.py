@@ -157,8 +157,8 @@ def merge_equal_rows(X: FloatArray) -> tuple[IntArray, IntArray]:
     """Return the first of equal rows, and the place of every row among these."""
     if len(X) == 0:
         return np.arange(0), np.arange(0)
-    direction = _direction(X.shape[1], np.random.default_rng(0))
-    sums = _sums(X, np.arange(len(X)), direction)
+    rows = np.arange(len(X))
+    sums = _sums(X, rows, _direction(X, rows, np.random.default_rng(0)))
     order = np.argsort(sums, kind="stable")
     is_tied = np.append(False, sums[order[1:]] == sums[order[:-1]])
     after = np.flatnonzero(is_tied)
@@ -176,7 +176,7 @@ def _split(
 ) -> _Split | None:
     """Return a split at the median along a random direction, None if no direction splits."""
     for _ in range(MAX_DRAWS):
-        direction = _direction(X.shape[1], rng)
+        direction = _direction(X, rows, rng)
         sums = _sums(X, rows, direction)
         lower, upper = _zone(sums, weight[rows], overlap)
         is_second = sums > lower
@@ -186,8 +186,9 @@ def _split(
     return None
 
 
-def _direction(n_features: int, rng: np.random.Generator) -> FloatArray:
-    return np.asarray(rng.normal(size=n_features))
+def _direction(X: FloatArray, rows: IntArray, rng: np.random.Generator) -> FloatArray:  # noqa: ARG001
+    """Return a random direction for the split of some rows."""
+    return np.asarray(rng.normal(size=X.shape[1]))
 
 
 def _zone(sums: FloatArray, weight: FloatArray, overlap: float) -> tuple[float, float]:
