@@ -256,9 +256,9 @@ class LocalBackend(Backend):
     """
 
     name = "local"
-    leaf_rows: int = 2_500
+    leaf_rows: int = 1_000
     n_partitions: int = 3
-    overlap: float = 0.05
+    overlap: float = 0.1
 
     def supports(self, loss: type[Loss]) -> bool:
         return issubclass(loss, Squared)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -23,7 +24,7 @@ class Division(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ScaledRows:
-    """Rows of positive weight on a scale, no two of them equal, and partitions of them.
+    """Rows of positive weight on a scale, no two of them equal, and their partitions.
 
     Attributes
     ----------
@@ -35,8 +36,10 @@ class ScaledRows:
         The sum of the weights of equal rows.
     present, places : arrays of shape (n_present,)
         The rows of positive weight, and the distinct row that each is equal to.
-    partitions : tuple of Partition
-        Partitions of the distinct rows; a single one if a leaf has all of them.
+    division : Division
+        The size of leaves, the number of partitions, and their overlap.
+    seed : int
+        Random seed of the partitions.
     """
 
     scaling: AnyScaling
@@ -44,7 +47,8 @@ class ScaledRows:
     weight: FloatArray
     present: IntArray
     places: IntArray
-    partitions: tuple[Partition, ...]
+    division: Division
+    seed: int
 
     @classmethod
     def from_rows(
@@ -55,17 +59,21 @@ class ScaledRows:
         division: Division,
         seed: int,
     ) -> Self:
-        """Merge equal rows, and divide them."""
+        """Merge equal rows."""
         present = np.flatnonzero(weight > 0.0)
         first, places = merge_equal_rows(coordinates[present])
         distinct = coordinates[present[first]]
         sums = _sums(places, weight[present], len(first))
-        leaf_rows, n_partitions, overlap = division
-        rngs = np.random.default_rng(seed).spawn(1 if len(first) <= leaf_rows else n_partitions)
-        partitions = tuple(
-            Partition.from_rows(distinct, sums, leaf_rows, rng, overlap) for rng in rngs
-        )
-        return cls(scaling, distinct, sums, present, places, partitions)
+        return cls(scaling, distinct, sums, present, places, division, seed)
+
+    @cached_property
+    def partitions(self) -> tuple[Partition, ...]:
+        """Partitions of the distinct rows; a single one if a leaf has all of them."""
+        leaf_rows, n_partitions, overlap = self.division
+        is_whole = self.n_distinct <= leaf_rows
+        rngs = np.random.default_rng(self.seed).spawn(1 if is_whole else n_partitions)
+        known = self.coordinates, self.weight, leaf_rows
+        return tuple(Partition.from_rows(*known, rng, overlap) for rng in rngs)
 
     @property
     def n_distinct(self) -> int:
