@@ -77,7 +77,7 @@ def test_a_value_is_the_mean_of_the_exact_machines_of_its_leaves(monkeypatch, ov
     machine = local(**settings).fit(X, y)
     expected = np.zeros(len(Z))
     for part in machine.partitions_:
-        routes = part.route(Z.astype(np.float32))
+        routes = part.route(Z)
         row = np.repeat(np.arange(len(Z)), np.diff(routes.ends))
         for leaf in range(part.n_leaves):
             mine = np.sort(part.rows_of(leaf))
@@ -87,7 +87,7 @@ def test_a_value_is_the_mean_of_the_exact_machines_of_its_leaves(monkeypatch, ov
                 values = routes.shares[entries] * alone.decision_function(Z[row[entries]])
                 expected[row[entries]] += values / 2.0
     assert len(machine.partitions_) == 2
-    assert_allclose(machine.decision_function(Z), expected, atol=1e-3)  # single precision
+    assert_allclose(machine.decision_function(Z), expected, atol=1e-9)
 
 
 @pytest.mark.parametrize("scaling", KINDS)
@@ -253,6 +253,18 @@ def test_an_interrupt_keeps_finished_partitions(small, monkeypatch, share, n_kep
     assert len(getattr(machine, "partitions_", ())) == n_kept
     if n_kept:
         assert machine.score(Z, z) > 0.7
+
+
+@pytest.mark.parametrize("factor", [1e100, 1e-100])
+def test_unscaled_columns_keep_their_digits(small, factor):
+    plain, scaled = (
+        local(scaling=None, kernel=Laplacian(0.05 / unit), C=1.0).fit(unit * X, y)
+        for unit in (1.0, factor)
+    )
+    expected = plain.decision_function(Z)
+    assert_allclose(scaled.decision_function(factor * Z), expected, atol=1e-9)
+    near = local(scaling=None, C=1.0).fit(X + 1e7, y)
+    assert near.score(Z + 1e7, z) > 0.7
 
 
 def test_results_do_not_depend_on_the_number_of_threads(small):

@@ -175,7 +175,7 @@ class LocalWorkspace(Workspace):
     rows : TrainingRows
         The rows.
     dtype : type
-        Precision of scaled rows and kernels.
+        Precision of kernels on scaled rows.
     division : Division
         The size of leaves, the number of partitions, and the overlap of leaves.
     seed : int
@@ -203,13 +203,11 @@ class LocalWorkspace(Workspace):
             if len(self.known) >= MAX_KNOWN:
                 del self.known[next(iter(self.known))]
             scaling, coordinates = self._coordinates(kind, norm, some)
+            if kind is not None:  # unscaled columns may need all digits
+                coordinates = coordinates.astype(self.dtype, copy=False)
             weight = self.rows.weight if some is None else self.rows.weight[some]
             self.known[key] = ScaledRows.from_rows(
-                scaling,
-                coordinates.astype(self.dtype, copy=False),
-                weight,
-                self.division,
-                self.seed,
+                scaling, coordinates, weight, self.division, self.seed
             )
         return self.known[key]
 
