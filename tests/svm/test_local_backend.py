@@ -27,6 +27,7 @@ from kernsemble.svm import (
 from kernsemble.svm.backends import BACKENDS
 from kernsemble.svm.backends.base import Candidate, SolverSettings, TrainingRows
 from kernsemble.svm.backends.local import LocalBackend, leaves
+from kernsemble.svm.backends.local.machines import LocalMachines
 from kernsemble.svm.problem import Problem
 
 pytestmark = pytest.mark.large  # too slow without compilation
@@ -106,10 +107,8 @@ def test_held_out_rows_are_predicted_by_a_refit_without_them(small, scaling):
             found = leaves.fit_leaves(
                 again, kernel, [problem.among(kept)], [C], SETTINGS.budget, silent
             )
-            inputs = again.scaling.transform(X[left])
-            expected = np.mean(
-                [each.values(inputs, kernel, again.coordinates)[:, 0] for each in found.parts], 0
-            )
+            machines = LocalMachines(kernel, again.scaling, again.coordinates, found.parts)
+            expected = machines.values(X[left], SETTINGS.budget)[:, 0]
             assert_allclose(fold.decisions[c], expected, atol=1e-9)
 
 

@@ -1,6 +1,7 @@
 r"""Machines on the leaves of partitions: a row has the mean of its leaves' values."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from kernsemble._threads import blocks, run
 from kernsemble._typing import FloatArray, IntArray, Rows
 from kernsemble._value_object import Value
 from kernsemble.kernels import Kernel
+from kernsemble.kernels.gram import Embedded, fill_gram, take_rows
 from kernsemble.preprocessing import AnyScaling
 from kernsemble.solvers.partition import Partition
 from kernsemble.svm.backends.base import Machines
@@ -37,8 +39,12 @@ class LeafMachines(Value):
     coefficients: FloatArray
     bias: FloatArray
 
-    def values(self, X: FloatArray, kernel: Kernel, known: FloatArray) -> FloatArray:
-        """Return the value of every machine (columns) at scaled rows, those of a leaf together."""
+    def values(self, X: FloatArray, kernel: Kernel, known: Embedded) -> FloatArray:
+        """Return the value of every machine (columns) at scaled rows, those of a leaf together.
+
+        `known` contains the training rows, prepared by the kernel once and not for every leaf.
+        """
+        prepared = kernel._embed(X, "X")
         routes = self.partition.route(X)
         order = np.argsort(routes.leaves, kind="stable")
         row = np.repeat(np.arange(len(X)), np.diff(routes.ends))
@@ -53,7 +59,8 @@ class LeafMachines(Value):
         def evaluate(task: tuple[int, IntArray]) -> None:
             leaf, entries = task
             mine = slice(self.partition.ends[leaf], self.partition.ends[leaf + 1])
-            K = kernel(X[row[entries]], known[self.partition.rows[mine]])
+            new, old = row[entries], self.partition.rows[mine]
+            K = fill_gram(kernel._tile, take_rows(prepared, new), take_rows(known, old))
             found[entries] = K @ self.coefficients[mine] + self.bias[leaf]
 
         run(evaluate, tasks)
@@ -96,6 +103,11 @@ class LocalMachines(Machines):
         means = [n @ each.bias / n.sum() for n, each in zip(sizes, self.parts, strict=True)]
         return np.asarray(np.mean(means, axis=0))
 
+    @cached_property
+    def known(self) -> Embedded:
+        """The training rows as the kernel prepares them."""
+        return self.kernel._embed(self.coordinates, "X")
+
     def values(self, X: Rows, budget: Budget) -> FloatArray:
         found = np.zeros((X.shape[0], self.parts[0].bias.shape[1]))
         n_coordinates = max(self.coordinates.shape[1], X.shape[1])
@@ -103,7 +115,7 @@ class LocalMachines(Machines):
         for span in blocks(X.shape[0], max(most // n_coordinates, MAX_LEAF_ROWS)):
             rows = self.scaling.transform(dense(X[span])).astype(self.coordinates.dtype)
             for each in self.parts:
-                found[span] += each.values(rows, self.kernel, self.coordinates) / len(self.parts)
+                found[span] += each.values(rows, self.kernel, self.known) / len(self.parts)
         return found
 
     def attributes(self) -> dict[str, Any]:
