@@ -21,6 +21,7 @@ from kernsemble.inspection.vote_decomposition import decompose_votes
 from kernsemble.kernels import Kernel
 from kernsemble.preprocessing import LearnedScaling
 from kernsemble.svm import MultiplicativeSVC, SVMPath
+from kernsemble.svm.backends.local.machines import LocalMachines
 from kernsemble.svm.backends.prepared_matrix import SupportVectorMachines
 from kernsemble.svm.backends.tables.backend import TableMachines
 from kernsemble.svm.backends.tables.blocks import FittedTables
@@ -371,8 +372,14 @@ def as_fitted_model(model: Any) -> FittedModel:
         return VotingModel(model)
     if isinstance(model, (KernelMachine, SVMPath, MultiplicativeSVC)):
         check_is_fitted(model, ["machines_", "support_"], all_or_any=any)
-        is_vote = isinstance(getattr(model, "machines_", None), VoteMachines)
-        return VoteModel(model) if is_vote else SupportVectorModel(model)
+        machines = getattr(model, "machines_", None)
+        if isinstance(machines, LocalMachines):
+            raise TypeError(
+                "model has solver = 'local', whose machines on leaves have no common "
+                "decomposition: use sklearn.inspection.permutation_importance, or fit a sample of "
+                "the rows with solver='exact'"
+            )
+        return (VoteModel if isinstance(machines, VoteMachines) else SupportVectorModel)(model)
     raise TypeError(
         f"model = {model!r}: pass a fitted model of kernsemble.svm or kernsemble.boosting; for a "
         "pipeline, pass its last step and rows transformed by the steps before it"

@@ -12,7 +12,7 @@ import numpy as np
 
 from kernsemble._memory import physical_memory
 from kernsemble._threads import run
-from kernsemble._typing import FloatArray, Rows
+from kernsemble._typing import FloatArray, IntArray, Rows
 from kernsemble._validation import check_place
 from kernsemble.exceptions import GramTooLargeError
 
@@ -27,8 +27,8 @@ def n_rows(rows: Embedded) -> int:
     return n_rows(rows[0]) if isinstance(rows, tuple) else rows.shape[0]
 
 
-def take_rows(rows: Embedded, span: slice) -> Embedded:
-    """Return a span of rows of a matrix or of a tuple of matrices."""
+def take_rows(rows: Embedded, span: slice | IntArray) -> Embedded:
+    """Return some rows of a matrix or of a tuple of matrices."""
     return tuple(take_rows(part, span) for part in rows) if isinstance(rows, tuple) else rows[span]
 
 

@@ -172,13 +172,14 @@ class InfiniteEnsembleClassifier(EnsembleClassifier):
     warm_start : bool, default=False
         Whether `fit` continues from the coefficients of the last fit on as many rows. An
         interrupted fit keeps the coefficients it had reached.
-    solver : {"auto", "exact", "additive"}, default="auto"
+    solver : {"auto", "exact", "additive", "local"}, default="auto"
         Backend: "exact" uses the kernel matrix between all rows, for any kernel; "additive" uses
         tables of codes, at a cost linear in the number of rows, for kernels that are sums over
         columns, directions or grids (stumps, categories, perceptrons, `Laplacian`,
-        `DecisionTree` and sums of them). "auto" is exact while the matrix is cheap, and additive
-        for more rows, losses other than the hinge, missing values, and categories if the kernel
-        is such a sum.
+        `DecisionTree` and sums of them); "local" fits the squared loss on the leaves of
+        partitions of the rows, for any kernel, at a cost linear in the number of rows. "auto" is
+        exact while the matrix is cheap, and additive for more rows, losses other than the hinge,
+        missing values, and categories if the kernel is such a sum.
     loss : {"hinge", "logistic", "squared_hinge", "squared", "auto"}, default="hinge"
         Loss function. The logistic loss and the squared hinge need the additive solver; the
         logistic loss supports `predict_proba`. "auto" is the hinge if the exact solver is used,
@@ -230,6 +231,8 @@ class InfiniteEnsembleClassifier(EnsembleClassifier):
     tables_ : FittedTables
         The function of each column, direction or grid as a table of its levels or cells.
         Additive solver only.
+    partitions_ : tuple of Partition
+        The leaves of the training rows. Local solver only.
     sampling_error_ : float
         Root mean square error due to sampled hypotheses: of distances by directions, relative to
         them, or of the kernel by grids, relative to its weight. The larger of the two, 0 if

@@ -164,14 +164,15 @@ class KernelMachine(CardMixin, CallbackSupportMixin, ReadsTables, ABC):  # type:
             check_count("max_iter", self.max_iter)
 
     def _loss_for(self, solver: str) -> str:
-        """Return the loss; "auto" is bounded if the solver needs it, else the smooth default."""
+        """Return the loss; "auto" is the smooth default, or another that the solver supports."""
         if self.loss != "auto":
             return self.loss
         bounded, smooth = (default_loss(self._task, is_bounded) for is_bounded in (True, False))
         backend = BACKENDS.get(solver)
-        if backend is None or backend.supports_any_kernel or not backend.supports(LOSSES[smooth]):
+        if backend is None or backend.supports_any_kernel:
             return bounded
-        return smooth
+        names = (smooth, bounded, *losses_for(self._task))
+        return next((name for name in names if backend.supports(LOSSES[name])), bounded)
 
     @property
     def _loss(self) -> type[Loss]:

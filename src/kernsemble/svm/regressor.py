@@ -88,13 +88,14 @@ class InfiniteEnsembleRegressor(EnsembleRegressor):
         Loss function: that of support vector regression, or half the squared error, which has
         no epsilon, and whose C does not depend on the unit of y: kernel ridge regression. "auto"
         is the first if the exact solver is used, and the second if the additive one is.
-    solver : {"auto", "exact", "additive"}, default="auto"
+    solver : {"auto", "exact", "additive", "local"}, default="auto"
         Backend: "exact" uses the kernel matrix between all rows, for any kernel; "additive" uses
         tables of codes, at a cost linear in the number of rows, for kernels that are sums over
         columns, directions or grids (stumps, categories, perceptrons, `Laplacian`,
-        `DecisionTree` and sums of them). "auto" is exact while the matrix is cheap, and additive
-        for more rows, losses other than the hinge, missing values, and categories if the kernel
-        is such a sum.
+        `DecisionTree` and sums of them); "local" fits the squared loss on the leaves of
+        partitions of the rows, for any kernel, at a cost linear in the number of rows. "auto" is
+        exact while the matrix is cheap, and additive for more rows, losses other than the hinge,
+        missing values, and categories if the kernel is such a sum.
     max_levels : int, default=256
         Maximum number of levels per column to which the additive solver rounds numbers (at most
         65,535). Columns with fewer distinct values are not rounded.
@@ -123,6 +124,8 @@ class InfiniteEnsembleRegressor(EnsembleRegressor):
     tables_ : FittedTables
         The function of each column, direction or grid as a table of its levels or cells.
         Additive solver only.
+    partitions_ : tuple of Partition
+        The leaves of the training rows. Local solver only.
     sampling_error_ : float
         Root mean square error due to sampled hypotheses: of distances by directions, relative to
         them, or of the kernel by grids, relative to its weight. The larger of the two, 0 if

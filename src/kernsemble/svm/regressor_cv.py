@@ -64,13 +64,14 @@ class InfiniteEnsembleRegressorCV(SelectsSettings, EnsembleRegressor):
         matrix does not fit, its rows are computed on demand, with a warning.
     random_state : int, RandomState or None, default=None
         Random seed of the samples of a race, of directions and grids.
-    solver : {"auto", "exact", "additive"}, default="auto"
+    solver : {"auto", "exact", "additive", "local"}, default="auto"
         Backend: "exact" uses the kernel matrix between all rows, for any kernel; "additive" uses
         tables of codes, at a cost linear in the number of rows, for kernels that are sums over
         columns, directions or grids (stumps, categories, perceptrons, `Laplacian`,
-        `DecisionTree` and sums of them). "auto" is exact while the matrix is cheap, and additive
-        for more rows, losses other than the hinge, missing values, and categories if the kernel
-        is such a sum.
+        `DecisionTree` and sums of them); "local" fits the squared loss on the leaves of
+        partitions of the rows, for any kernel, at a cost linear in the number of rows. "auto" is
+        exact while the matrix is cheap, and additive for more rows, losses other than the hinge,
+        missing values, and categories if the kernel is such a sum.
     loss : {"auto", "epsilon_insensitive", "squared"}, default="auto"
         Loss function: that of support vector regression, or half the squared error, which has
         no epsilon, and whose C does not depend on the unit of y. "auto" is the second for a vote
@@ -131,6 +132,8 @@ class InfiniteEnsembleRegressorCV(SelectsSettings, EnsembleRegressor):
     tables_ : FittedTables
         The function of each column, direction or grid as a table of its levels or cells.
         Additive solver only.
+    partitions_ : tuple of Partition
+        The leaves of the training rows. Local solver only.
     sampling_error_ : float
         Root mean square error due to sampled hypotheses: of distances by directions, relative to
         them, or of the kernel by grids, relative to its weight. The larger of the two, 0 if

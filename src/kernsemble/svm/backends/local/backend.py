@@ -1,0 +1,285 @@
+r"""The local backend: kernel ridge regression on the leaves of partitions of the rows.
+
+Rows are split at the median along random directions of the scaled features until a leaf has at
+most `leaf_rows` rows, each leaf has exact machines of its own, and a few partitions are averaged.
+The cost of a fit is linear in the number of rows: :math:`O(n m^2)` per partition with leaves of m
+rows. A prediction compares a row with one leaf per partition.
+
+Held-out rows are predicted by machines that are fitted without them. Scalings that are learned
+from targets are learned again from the other rows.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from kernsemble._progress import Task
+from kernsemble._typing import FloatArray, IntArray
+from kernsemble.kernels import Kernel
+from kernsemble.preprocessing import AnyKind, AnyScaling, FeatureScaling, LearnedKind
+from kernsemble.preprocessing.learned_measure import Norm
+from kernsemble.preprocessing.supervised import (
+    MAX_KNOWN,
+    TargetScaling,
+    accepts_categories,
+    is_learned,
+)
+from kernsemble.solvers import Fold, Status
+from kernsemble.solvers.losses import Loss, Squared
+from kernsemble.svm.backends.base import (
+    Backend,
+    Candidate,
+    Machines,
+    PreparedRows,
+    Solved,
+    SolverSettings,
+    TrainingRows,
+    Workload,
+    Workspace,
+    inverse_or_one,
+)
+from kernsemble.svm.backends.cross_fitted import learner_of, norm_of
+from kernsemble.svm.backends.local.leaves import fit_leaves
+from kernsemble.svm.backends.local.machines import LocalMachines
+from kernsemble.svm.backends.local.rows import Division, ScaledRows, dense
+from kernsemble.svm.backends.matrix import needs_unscaled_rows
+from kernsemble.svm.columns.missing_values import has_missing
+from kernsemble.svm.problem import Problem
+
+ROWS_FOR_SCALE = 2_000  # maximum number of rows for the unit of C
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedLeaves(PreparedRows):
+    """Rows that are divided into leaves for one kernel and scaling.
+
+    `scaled_among` returns some of the rows on their scale, all of them for None.
+    """
+
+    rows: TrainingRows
+    unbound: Kernel
+    scaled_among: Callable[[IntArray | None], ScaledRows]
+
+    @cached_property
+    def whole(self) -> ScaledRows:
+        """All rows on their scale."""
+        return self.scaled_among(None)
+
+    @property
+    def scaling(self) -> AnyScaling:  # type: ignore[override]
+        return self.whole.scaling
+
+    @cached_property
+    def kernel(self) -> Kernel:  # type: ignore[override]
+        return self._bound(self.whole)
+
+    def _bound(self, scaled: ScaledRows) -> Kernel:
+        return self.unbound.bind(scaled.coordinates, scaled.weight)
+
+    def inverse_mean_distance(self) -> float:
+        """Return 1 over the mean of (K_ii + K_jj)/2 − K_ij, over a sample of many rows."""
+        X, share = self.whole.coordinates, self.whole.weight / self.whole.weight.sum()
+        if len(X) > ROWS_FOR_SCALE:
+            drawn = np.random.default_rng(0).choice(len(X), ROWS_FOR_SCALE, p=share)
+            X, share = X[drawn], np.full(ROWS_FOR_SCALE, 1.0 / ROWS_FOR_SCALE)
+        K = self.kernel(X)
+        return inverse_or_one(float(share @ (K.diagonal() - K @ share)))
+
+    def solve(
+        self,
+        problems: Sequence[Problem],
+        C: float,
+        settings: SolverSettings,
+        last: Machines | None,  # noqa: ARG002
+        task: Task,
+    ) -> Solved:
+        scaled = self.whole
+        n_leaves = sum(each.n_leaves for each in scaled.partitions)
+        with task.part("machine", 0, n_parts=n_leaves) as part:
+            found = fit_leaves(scaled, self.kernel, problems, [C], settings.budget, part)
+        for place in range(1, len(problems)):
+            task.note("machine", place)
+        status = Status.INTERRUPTED if found.is_interrupted else Status.CONVERGED
+        machines = LocalMachines(self.kernel, scaled.scaling, scaled.coordinates, found.parts)
+        return Solved(
+            machines,
+            intercept=machines.mean_bias,
+            objective=found.evidence.objective,
+            duality_gap=found.evidence.gap,
+            n_iter=1,
+            statuses=(status,) * len(problems),
+            is_interrupted=found.is_interrupted,
+            shortfall=f"duality gap {found.evidence.gap.max():.2g}",
+        )
+
+    def solve_folds(
+        self,
+        problem: Problem,
+        Cs: Sequence[float],
+        held_out: Sequence[IntArray],
+        settings: SolverSettings,
+        on_solved: Callable[[], None],
+    ) -> list[Fold]:
+        (folds,) = self.solve_all_folds([problem], Cs, held_out, settings, Task.silent())
+        for _ in range(len(Cs) * len(folds)):
+            on_solved()
+        return folds
+
+    def solve_all_folds(
+        self,
+        problems: Sequence[Problem],
+        Cs: Sequence[float],
+        held_out: Sequence[IntArray],
+        settings: SolverSettings,
+        task: Task,
+    ) -> list[list[Fold]]:
+        found = [self._solve_fold(problems, Cs, rows, settings) for rows in held_out]
+        for _ in problems:
+            task.note("machine")
+        return [list(folds) for folds in zip(*found, strict=True)]
+
+    def _solve_fold(
+        self,
+        problems: Sequence[Problem],
+        Cs: Sequence[float],
+        held_out: IntArray,
+        settings: SolverSettings,
+    ) -> list[Fold]:
+        """Return the fold of every problem; an interrupt is passed on, as folds cannot resume."""
+        kept = np.delete(np.arange(self.rows.n_rows), held_out)
+        scaled, mine = self.scaled_among(kept), [problem.among(kept) for problem in problems]
+        kernel = self._bound(scaled)
+        found = fit_leaves(scaled, kernel, mine, Cs, settings.budget, Task.silent())
+        if found.is_interrupted:
+            raise KeyboardInterrupt
+        machines = LocalMachines(kernel, scaled.scaling, scaled.coordinates, found.parts)
+        values = machines.values(self.rows.X[held_out], settings.budget)
+        values = values.reshape(len(held_out), len(Cs), len(problems))
+        n_iter, statuses = np.ones(len(Cs), dtype=np.intp), (Status.CONVERGED,) * len(Cs)
+        return [
+            Fold(problem.scale.standardise(values[:, :, place].T), n_iter, statuses)
+            for place, problem in enumerate(problems)
+        ]
+
+
+@dataclass(frozen=True, eq=False)
+class LocalWorkspace(Workspace):
+    """Training rows that are divided into leaves on any scale.
+
+    Attributes
+    ----------
+    rows : TrainingRows
+        The rows.
+    dtype : type
+        Precision of kernels on scaled rows.
+    division : Division
+        The size of leaves, the number of partitions, and the overlap of leaves.
+    seed : int
+        Random seed of the partitions.
+    """
+
+    rows: TrainingRows
+    dtype: type[np.floating[Any]]
+    division: Division
+    seed: int
+    learners: dict[tuple[LearnedKind, Norm], TargetScaling] = field(default_factory=dict)
+    known: dict[tuple[Any, ...], ScaledRows] = field(default_factory=dict)  # the latest
+
+    def prepare(self, candidate: Candidate) -> PreparedLeaves:
+        kernel, kind = candidate.kernel, candidate.scaling
+        kind = None if needs_unscaled_rows(kernel) else kind
+        self._check(kind)
+        norm = norm_of(kernel) if is_learned(kind) else None
+        return PreparedLeaves(self.rows, kernel, partial(self._scaled, kind, norm))
+
+    def _scaled(self, kind: AnyKind | None, norm: Norm | None, some: IntArray | None) -> ScaledRows:
+        """Return some rows on their scale, with their partitions."""
+        key = kind, norm, None if some is None else some.tobytes()
+        if key not in self.known:
+            if len(self.known) >= MAX_KNOWN:
+                del self.known[next(iter(self.known))]
+            scaling, coordinates = self._coordinates(kind, norm, some)
+            if kind is not None:  # unscaled columns may need all digits
+                coordinates = coordinates.astype(self.dtype, copy=False)
+            weight = self.rows.weight if some is None else self.rows.weight[some]
+            self.known[key] = ScaledRows.from_rows(
+                scaling, coordinates, weight, self.division, self.seed
+            )
+        return self.known[key]
+
+    def _coordinates(
+        self, kind: AnyKind | None, norm: Norm | None, some: IntArray | None
+    ) -> tuple[AnyScaling, FloatArray]:
+        if not is_learned(kind):
+            X = self.rows.X if some is None else self.rows.X[some]
+            scaling = FeatureScaling.from_rows(self.rows.X, kind, self.rows.weight)
+            return scaling, scaling.transform(X)
+        assert norm is not None
+        if (kind, norm) not in self.learners:
+            self.learners[kind, norm] = learner_of(self.rows, kind, norm)
+        learner = self.learners[kind, norm]
+        found = learner.fit(some)
+        learner.known.clear()  # in double precision
+        return found
+
+    def _check(self, kind: AnyKind | None) -> None:
+        """Check that rows on a scale are numbers."""
+        if accepts_categories(kind):
+            return
+        if self.rows.is_category.any() or has_missing(self.rows.X):
+            found = "categories" if self.rows.is_category.any() else "missing values"
+            raise ValueError(
+                f"scaling = {kind!r} with solver = 'local' needs columns of numbers without "
+                f"missing values, and X has {found}: use scaling='learned-effects', or encode them"
+            )
+
+
+@dataclass(frozen=True)
+class LocalBackend(Backend):
+    """Backend of exact machines on leaves of rows; only on request, never by ``solver="auto"``.
+
+    Attributes
+    ----------
+    leaf_rows : int
+        Maximum number of rows of a leaf.
+    n_partitions : int
+        Number of partitions whose machines are averaged; one if a leaf has all rows.
+    overlap : float
+        Share of the rows of a split, on either side, that both sides are fitted to and blended
+        in. A larger one is more accurate and costs more.
+    """
+
+    name = "local"
+    leaf_rows: int = 1_000
+    n_partitions: int = 3
+    overlap: float = 0.1
+
+    def supports(self, loss: type[Loss]) -> bool:
+        return issubclass(loss, Squared)
+
+    def cost(self, workload: Workload) -> float:  # noqa: ARG002
+        return np.inf
+
+    def open(self, rows: TrainingRows, settings: SolverSettings) -> LocalWorkspace:
+        if sparse.issparse(rows.X):
+            settings.budget.check(
+                rows.X.shape[0] * rows.X.shape[1] * rows.X.dtype.itemsize,
+                "X is sparse, and the dense array that solver = 'local' needs takes",
+                "use solver='exact', drop columns",
+            )
+            rows = TrainingRows(
+                dense(rows.X), rows.weight, rows.is_category, rows.targets, rows.parts
+            )
+        dtype = settings.dtype or self._precision(rows)
+        division = Division(self.leaf_rows, self.n_partitions, self.overlap)
+        return LocalWorkspace(rows, dtype, division, settings.draw_seed())
+
+    def _precision(self, rows: TrainingRows) -> type[np.floating[Any]]:
+        """Return single precision for signs of classes on several leaves, else that of rows."""
+        is_signs = rows.targets is not None and bool((np.abs(rows.targets) == 1.0).all())
+        is_single = is_signs and rows.n_rows > self.leaf_rows
+        return np.float32 if is_single else rows.X.dtype.type

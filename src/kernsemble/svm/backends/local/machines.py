@@ -1,0 +1,122 @@
+r"""Machines on the leaves of partitions: a row has the mean of its leaves' values."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from kernsemble._memory import Budget
+from kernsemble._threads import blocks, run
+from kernsemble._typing import FloatArray, IntArray, Rows
+from kernsemble._value_object import Value
+from kernsemble.kernels import Kernel
+from kernsemble.kernels.gram import Embedded, fill_gram, take_rows
+from kernsemble.preprocessing import AnyScaling
+from kernsemble.solvers.partition import Partition
+from kernsemble.svm.backends.base import Machines
+from kernsemble.svm.backends.local.rows import dense
+
+MAX_COORDINATES = 4_000_000  # maximum number of coordinates of new rows computed at a time
+MAX_LEAF_ROWS = 384  # maximum number of new rows compared with a leaf at a time
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LeafMachines(Value):
+    """The machines on the leaves of one partition.
+
+    Attributes
+    ----------
+    partition : Partition
+        The leaves.
+    coefficients : array of shape (n_rows, n_machines)
+        The coefficients of the rows of every leaf, in the order of ``partition.rows``.
+    bias : array of shape (n_leaves, n_machines)
+        The bias of every leaf.
+    """
+
+    partition: Partition
+    coefficients: FloatArray
+    bias: FloatArray
+
+    def values(self, X: FloatArray, kernel: Kernel, known: Embedded) -> FloatArray:
+        """Return the value of every machine (columns) at scaled rows, those of a leaf together.
+
+        `known` contains the training rows, prepared by the kernel once and not for every leaf.
+        """
+        prepared = kernel._embed(X, "X")
+        routes = self.partition.route(X)
+        order = np.argsort(routes.leaves, kind="stable")
+        row = np.repeat(np.arange(len(X)), np.diff(routes.ends))
+        ends = np.searchsorted(routes.leaves[order], np.arange(self.partition.n_leaves + 1))
+        found = np.empty((len(order), self.coefficients.shape[1]))
+        tasks = [
+            (leaf, order[ends[leaf] : ends[leaf + 1]][span])
+            for leaf in np.flatnonzero(np.diff(ends)).tolist()
+            for span in blocks(int(ends[leaf + 1] - ends[leaf]), MAX_LEAF_ROWS)
+        ]
+
+        def evaluate(task: tuple[int, IntArray]) -> None:
+            leaf, entries = task
+            mine = slice(self.partition.ends[leaf], self.partition.ends[leaf + 1])
+            new, old = row[entries], self.partition.rows[mine]
+            K = fill_gram(kernel._tile, take_rows(prepared, new), take_rows(known, old))
+            found[entries] = K @ self.coefficients[mine] + self.bias[leaf]
+
+        run(evaluate, tasks)
+        found *= routes.shares[:, np.newaxis]
+        sums: FloatArray = np.add.reduceat(found, routes.ends[:-1])
+        return sums
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LocalMachines(Machines):
+    """Machines on the leaves of several partitions of common rows.
+
+    Attributes
+    ----------
+    kernel, scaling
+        The kernel and the scaling, bound to the training rows.
+    coordinates : array of shape (n_distinct, n_coordinates)
+        The distinct scaled training rows.
+    parts : tuple of LeafMachines
+        The machines of each partition.
+    """
+
+    kernel: Kernel
+    scaling: AnyScaling
+    coordinates: FloatArray
+    parts: tuple[LeafMachines, ...]
+
+    @property
+    def supports_missing(self) -> bool:
+        return self.scaling.accepts_categories
+
+    @property
+    def scales_categories(self) -> bool:
+        return self.scaling.accepts_categories
+
+    @property
+    def mean_bias(self) -> FloatArray:
+        """The mean bias of every machine, over partitions and rows."""
+        sizes = [np.diff(each.partition.ends) for each in self.parts]
+        means = [n @ each.bias / n.sum() for n, each in zip(sizes, self.parts, strict=True)]
+        return np.asarray(np.mean(means, axis=0))
+
+    @cached_property
+    def known(self) -> Embedded:
+        """The training rows as the kernel prepares them."""
+        return self.kernel._embed(self.coordinates, "X")
+
+    def values(self, X: Rows, budget: Budget) -> FloatArray:
+        found = np.zeros((X.shape[0], self.parts[0].bias.shape[1]))
+        n_coordinates = max(self.coordinates.shape[1], X.shape[1])
+        most = min(MAX_COORDINATES, int(budget.n_bytes / 32))
+        for span in blocks(X.shape[0], max(most // n_coordinates, MAX_LEAF_ROWS)):
+            rows = self.scaling.transform(dense(X[span])).astype(self.coordinates.dtype)
+            for each in self.parts:
+                found[span] += each.values(rows, self.kernel, self.known) / len(self.parts)
+        return found
+
+    def attributes(self) -> dict[str, Any]:
+        return {"partitions_": tuple(each.partition for each in self.parts)}
