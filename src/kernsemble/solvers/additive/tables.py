@@ -26,7 +26,7 @@ from typing import Self, TypeVar
 
 import numpy as np
 
-from kernsemble._jit import jit
+from kernsemble._jit import jit, jit_sums
 from kernsemble._threads import blocks, run
 from kernsemble._typing import FloatArray, IntArray
 
@@ -308,7 +308,7 @@ def _copy_codes(codes: IntArray, rows: IntArray, out: IntArray) -> None:
             out[d, t] = codes[d, rows[t]]
 
 
-@jit
+@jit_sums
 def inner(a: FloatArray, b: FloatArray) -> float:
     """Return the inner product without starting BLAS threads."""
     total = 0.0
