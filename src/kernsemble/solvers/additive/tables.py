@@ -127,8 +127,8 @@ class Tables:
 
     def edges_of(self, h: FloatArray) -> FloatArray:
         r"""Return :math:`\Phi^\top h` of the sums h of each level, in O(levels)."""
-        z = h.copy()
-        _to_edges(z, self.offsets, self.n_ordered, self.root, self.scale)
+        z = np.empty(self.n_levels)
+        _to_edges(h, self.offsets, self.n_ordered, self.root, self.scale, z)
         return z
 
     def squared_norms(self) -> FloatArray:
@@ -196,22 +196,40 @@ def _to_levels(
 ) -> None:
     for d in range(len(root)):
         start, middle, stop = offsets[d], offsets[d] + root[d], offsets[d] + n_ordered[d]
-        g[middle] = 0.0
+        g[middle] = value = 0.0
         for k in range(middle + 1, stop):
-            g[k] = g[k - 1] + scale[k] * z[k]
+            value += scale[k] * z[k]
+            g[k] = value
+        value = 0.0
         for k in range(middle - 1, start - 1, -1):
-            g[k] = g[k + 1] + scale[k] * z[k]
+            value += scale[k] * z[k]
+            g[k] = value
         for k in range(stop, offsets[d + 1]):
             g[k] = scale[k] * z[k]
 
 
 @jit
 def _to_edges(
-    z: FloatArray, offsets: IntArray, n_ordered: IntArray, root: IntArray, scale: FloatArray
+    h: FloatArray,
+    offsets: IntArray,
+    n_ordered: IntArray,
+    root: IntArray,
+    scale: FloatArray,
+    z: FloatArray,
 ) -> None:
     for d in range(len(root)):
-        start, stop = offsets[d], offsets[d + 1]
-        add_beyond(z[start:stop].reshape((-1, 1)), n_ordered[d], root[d], scale[start:stop])
+        start, middle, stop = offsets[d], offsets[d] + root[d], offsets[d] + n_ordered[d]
+        z[middle] = scale[middle] * h[middle]
+        beyond = 0.0
+        for k in range(stop - 1, middle, -1):
+            beyond += h[k]
+            z[k] = scale[k] * beyond
+        beyond = 0.0
+        for k in range(start, middle):
+            beyond += h[k]
+            z[k] = scale[k] * beyond
+        for k in range(stop, offsets[d + 1]):
+            z[k] = scale[k] * h[k]
 
 
 @jit
