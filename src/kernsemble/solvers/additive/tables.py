@@ -34,6 +34,7 @@ Task = TypeVar("Task")
 
 TABLES_PER_TASK = 4
 LEVELS_WORTH_COPIES = 512  # largest number of levels of a table that is added up in four copies
+VALUES_WORTH_COPIES = 8  # smallest number of values per level that are added up in four copies
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,11 +152,12 @@ class Tables:
         """Return the sums of values of the rows at each level, in O(n D), threads over tables."""
         codes = self.codes if codes is None else codes
         out = np.zeros(self.n_levels)
+        most = min(LEVELS_WORTH_COPIES, len(values) // VALUES_WORTH_COPIES)
 
         def work(first: int) -> None:
             some = slice(first, first + TABLES_PER_TASK)
             ends = self.offsets[first : first + TABLES_PER_TASK + 1]
-            _add_up(codes[some], ends, values, LEVELS_WORTH_COPIES, out)
+            _add_up(codes[some], ends, values, most, out)
 
         self.share(work, range(0, self.n_tables, TABLES_PER_TASK), codes.size)
         return out
