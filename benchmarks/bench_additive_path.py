@@ -2,7 +2,7 @@
 
 Cross-validation of every C on the default grid, with each loss, and one fit of perceptrons: the
 same workloads in processes of their own with two threads, after a first call that compiles. The
-last column is the largest difference of a mean validation score (or of the objective, relative).
+last column is the largest difference of a mean validation score, or the relative one of objectives.
 Run from the repository: ``.venv/bin/python benchmarks/bench_additive_path.py OTHER_CHECKOUT``;
 KERNSEMBLE_DATA names the folder of data sets.
 """
@@ -95,7 +95,8 @@ def main() -> None:
                 seconds, evidence[checkout] = measured(checkout.resolve(), workload)
                 times[checkout].append(seconds)
         this, other = min(times[HERE]), min(times[arguments.other])
-        gap = np.abs(evidence[HERE] / evidence[arguments.other] - 1.0).max()
+        before = evidence[arguments.other]
+        gap = np.max(np.abs(evidence[HERE] - before) / np.maximum(np.abs(before), 1.0))
         print(f"| {name} | {other:.2f} | {this:.2f} | {other / this:.1f} | {gap:.1e} |", flush=True)
 
 
