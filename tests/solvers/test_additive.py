@@ -387,7 +387,7 @@ def test_the_method_is_selected_by_its_cost():
     wide = replace(few, codes=np.tile(few.codes, (1, 2_000)), scale=few.scale)
     many = Hinge.from_targets(np.tile(y, 2_000), np.full(2_000 * N, 1e-4))
     levels = stump_tables(np.random.default_rng(0).normal(size=(300_000, 2)))
-    assert solve.descent_pays(wide, many)
+    assert not solve.descent_pays(wide, many)
     assert not solve.descent_pays(levels, many)
     codes = np.arange(1, N + 1)[np.newaxis].repeat(2, axis=0)
     loose = Tables.from_measures(codes, [np.empty(0)] * 2, [np.ones(100_000)] * 2, [0, 0])

@@ -69,6 +69,25 @@ def test_a_path_takes_fewer_steps_than_its_problems_alone():
     assert sum(each.n_iter for each in path) < 0.7 * sum(each.n_iter for each in alone)
 
 
+def test_free_coefficients_of_a_path_grow_with_the_bounded_ones():
+    rows, signs = make_threenorm(800, n_features=5, random_state=1)
+    levels, codes = quantise(rows, max_levels=8)
+    tables = Tables.from_measures(
+        codes,
+        [np.diff(each.values) for each in levels],
+        [np.empty(0)] * 5,
+        [each.middle for each in levels],
+    )
+    loss, Cs = Hinge.from_targets(signs.astype(float), np.ones(800)), 4.0 ** np.arange(6)
+    path = list(solve_additive_path(tables, loss, Cs, tol=1e-6))
+    start, n_iter = None, 0
+    for C in Cs:
+        start = solve_additive(tables, loss.times(C), tol=1e-6, start=start)
+        n_iter += start.n_iter
+    assert sum(each.n_iter for each in path) < 0.7 * n_iter
+    assert path[-1].primal == pytest.approx(start.primal, rel=2e-6)
+
+
 @pytest.mark.large
 @pytest.mark.parametrize("loss", LOSSES, ids=names)
 def test_folds_are_machines_that_never_saw_the_held_out_rows(loss):

@@ -12,6 +12,7 @@ from kernsemble.solvers.additive.gram import RowProducts, solve_by_rows
 from kernsemble.solvers.additive.hessian import solve_by_factor, solve_definite
 from kernsemble.solvers.additive.newton_system import NewtonSystem
 from kernsemble.solvers.additive.stages import SmoothRun
+from kernsemble.solvers.additive.tables import LEVELS_WORTH_COPIES
 from kernsemble.solvers.losses import Logistic
 
 
@@ -25,6 +26,22 @@ def random_tables(rng, n, n_tables):
     return Tables.from_measures(codes, measures, weights, roots)
 
 
+@pytest.mark.parametrize("n", [3, 50])
+@pytest.mark.parametrize("n_tables", [1, 3, 4, 9])
+def test_look_ups_and_sums_are_those_of_each_table(n, n_tables):
+    rng = np.random.default_rng(n)
+    sizes = [LEVELS_WORTH_COPIES + 5 if d == 1 else 6 for d in range(n_tables)]
+    codes = np.array([rng.integers(0, size, n) for size in sizes], dtype=np.uint16)
+    tables = Tables.from_measures(
+        codes, [np.ones(size - 1) for size in sizes], [np.empty(0)] * n_tables, [0] * n_tables
+    )
+    values, g = rng.normal(size=n), rng.normal(size=tables.n_levels)
+    sums = [np.bincount(row, values, size) for row, size in zip(codes, sizes, strict=True)]
+    assert_allclose(tables.sums(values), np.concatenate(sums), atol=1e-12)
+    heights = [g[row] for g, row in zip(tables.split(g), codes, strict=True)]
+    assert_allclose(tables.at_rows(g), np.sum(heights, axis=0), atol=1e-12)
+
+
 def dense_solution(tables, weight, right, right_bias):
     phi = np.array([tables.at_rows(tables.levels_of(e)) for e in np.eye(tables.n_levels)]).T
     design = np.column_stack([phi, np.ones(tables.n_rows)])
@@ -34,14 +51,18 @@ def dense_solution(tables, weight, right, right_bias):
     return solution[:-1], solution[-1]
 
 
-@given(seed=st.integers(0, 2**31), n_tables=st.integers(1, 4))
+@given(
+    seed=st.integers(0, 2**31),
+    n_tables=st.integers(1, 5),
+    entries_in_cache=st.sampled_from([1, 40, 10_000]),
+)
 @settings(max_examples=30)
-def test_all_ways_solve_the_newton_system(seed, n_tables):
+def test_all_ways_solve_the_newton_system(seed, n_tables, entries_in_cache):
     rng = np.random.default_rng(seed)
     tables, weight = random_tables(rng, 30, n_tables), rng.uniform(0.1, 9.0, 30)
     right, right_bias = tables.edges_of(rng.normal(size=tables.n_levels)), rng.normal()
     expected = dense_solution(tables, weight, right, right_bias)
-    z, bias = solve_by_factor(tables, tables.codes, weight, right, right_bias)
+    z, bias = solve_by_factor(tables, tables.codes, weight, right, right_bias, entries_in_cache)
     assert_allclose(z, expected[0], atol=1e-8)
     assert bias == pytest.approx(expected[1], abs=1e-8)
     z, bias = solve_by_rows(RowProducts(tables), np.arange(30), weight, right, right_bias)

@@ -24,7 +24,7 @@ from typing import Any, ClassVar, Literal, Self, TypeAlias
 import numpy as np
 from scipy.special import expit, xlogy
 
-from kernsemble._jit import jit
+from kernsemble._jit import jit, jit_sums
 from kernsemble._typing import FloatArray, IntArray
 
 LearningTask: TypeAlias = Literal["classification", "regression"]
@@ -354,7 +354,7 @@ def _logistic(
     return total
 
 
-@jit
+@jit_sums
 def _squared_hinge(
     y: FloatArray, C: FloatArray, f: FloatArray, beta: FloatArray, curvature: FloatArray
 ) -> float:
@@ -367,7 +367,7 @@ def _squared_hinge(
     return total
 
 
-@jit
+@jit_sums
 def _squared(
     y: FloatArray, C: FloatArray, f: FloatArray, beta: FloatArray, curvature: FloatArray
 ) -> float:
@@ -379,7 +379,7 @@ def _squared(
     return total
 
 
-@jit
+@jit_sums
 def _kinked(
     p: FloatArray, lower: FloatArray, upper: FloatArray, epsilon: float, f: FloatArray
 ) -> float:
@@ -390,7 +390,7 @@ def _kinked(
     return total
 
 
-@jit
+@jit_sums
 def _kinked_conjugate(p: FloatArray, epsilon: float, beta: FloatArray) -> float:
     total = 0.0
     for i in range(len(p)):
@@ -398,7 +398,7 @@ def _kinked_conjugate(p: FloatArray, epsilon: float, beta: FloatArray) -> float:
     return total
 
 
-@jit
+@jit_sums
 def _smoothed(
     p: FloatArray,
     lower: FloatArray,

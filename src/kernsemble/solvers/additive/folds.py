@@ -10,10 +10,10 @@ from dataclasses import replace
 import numpy as np
 
 from kernsemble._threads import n_threads, run
-from kernsemble._typing import FloatArray, IntArray
+from kernsemble._typing import IntArray
 from kernsemble.solvers.additive.result import AdditiveSolution
 from kernsemble.solvers.additive.solve import Method, solve_additive
-from kernsemble.solvers.additive.tables import Tables
+from kernsemble.solvers.additive.tables import Tables, inner
 from kernsemble.solvers.folds import Fold
 from kernsemble.solvers.interrupts import StopSignal, Watch
 from kernsemble.solvers.losses import Kinked, Loss
@@ -40,7 +40,7 @@ def solve_additive_path(
     previous_C = None
     for C in Cs:
         if previous_C is not None and start is not None and isinstance(loss, Kinked):
-            start = _stretched(start, loss.times(previous_C), C / previous_C)
+            start = _stretched(tables, start, loss.times(previous_C), C / previous_C)
         start = solve_additive(
             tables,
             loss.times(C),
@@ -109,8 +109,21 @@ def solve_additive_folds(
     return run(work, held_out, on_error=stop.set, fewest=2)
 
 
-def _stretched(solution: AdditiveSolution, loss: Kinked, ratio: float) -> AdditiveSolution:
-    """Return a start whose coefficients at a bound are at the bound of the next problem."""
-    beta: FloatArray = solution.beta
-    is_bounded = (beta == loss.lower) | (beta == loss.upper)
-    return replace(solution, beta=np.where(is_bounded, ratio * beta, beta))
+def _stretched(
+    tables: Tables, solution: AdditiveSolution, loss: Kinked, ratio: float
+) -> AdditiveSolution:
+    r"""Return a start with the coefficients expected for `ratio` times the strengths.
+
+    Coefficients at a bound stay at it. The others are multiplied by the factor t that is the
+    optimum of the dual problem, between 1 and the ratio: if B and F are the parts of
+    :math:`\Phi^\top\beta` of either,
+
+    .. math:: t = 1 - (\text{ratio} - 1) \langle B, F\rangle / \|F\|^2 .
+    """
+    is_bounded = (solution.beta == loss.lower) | (solution.beta == loss.upper)
+    bounded = np.where(is_bounded, solution.beta, 0.0)
+    free = solution.beta - bounded
+    B, F = (tables.edges_of(tables.sums(part)) for part in (bounded, free))
+    size = inner(F, F)
+    t = 1.0 - (ratio - 1.0) * inner(B, F) / size if size > 0.0 else 1.0
+    return replace(solution, beta=ratio * bounded + min(max(t, 1.0), ratio) * free)

@@ -5,7 +5,9 @@ r"""The Newton system by levels: a Cholesky factor of the Hessian of all levels.
 
 The block of two tables in :math:`\Phi^\top W \Phi` is the two-dimensional histogram of their codes
 weighted by the curvatures W, summed over the levels beyond each edge. It takes N D²/2 additions
-and :math:`M^3/3` multiplications for M levels; each block is in the cache while it is filled.
+and :math:`M^3/3` multiplications for M levels. The blocks of one table with several others are
+filled together, a row at a time, as long as they fit into the cache: an addition then does not
+wait for the previous one at the same place.
 """
 
 from contextlib import nullcontext
@@ -19,11 +21,17 @@ from kernsemble._typing import FloatArray, IntArray
 from kernsemble.solvers.additive.tables import Tables, add_beyond
 
 SIZE_WORTH_THREADS = 1_500  # smallest matrix for which BLAS uses threads
+ENTRIES_IN_CACHE = 65_536  # largest number of entries of the blocks that are filled together
 SMALLEST_PIVOT = 1e-14  # relative increase of the diagonal if rounding makes it indefinite
 
 
 def solve_by_factor(
-    tables: Tables, codes: IntArray, weight: FloatArray, right: FloatArray, right_bias: float
+    tables: Tables,
+    codes: IntArray,
+    weight: FloatArray,
+    right: FloatArray,
+    right_bias: float,
+    entries_in_cache: int = ENTRIES_IN_CACHE,
 ) -> tuple[FloatArray, float]:
     """Return the solution of the Newton system for some rows and their curvatures.
 
@@ -39,23 +47,27 @@ def solve_by_factor(
         Right-hand side.
     right_bias : float
         Right-hand side of the row of the bias.
+    entries_in_cache : int
+        Largest number of entries of the blocks that are filled together.
     """
-    M = tables.n_levels
+    M, offsets = tables.n_levels, tables.offsets
     matrix = np.zeros((M + 1, M + 1))
-    places = [slice(a, b) for a, b in zip(tables.offsets, tables.offsets[1:], strict=False)]
+    levels = _levels_by_row(codes, offsets)
 
-    def work(pair: tuple[int, int]) -> None:
-        d, e = pair
-        block = np.zeros((places[d].stop - places[d].start, places[e].stop - places[e].start))
-        _pair_histogram(codes[d], codes[e], weight, block)
-        for table, view in ((d, block), (e, block.T)):
-            add_beyond(
-                view, tables.n_ordered[table], tables.root[table], tables.scale[places[table]]
-            )
-        matrix[places[d], places[e]] = block
+    def work(group: tuple[int, int, int]) -> None:
+        d, first, stop = group
+        rows, columns = slice(*offsets[[d, d + 1]]), slice(*offsets[[first, stop]])
+        block = np.zeros((rows.stop - rows.start, columns.stop - columns.start))
+        _joint_histogram(codes[d], levels, first, stop, columns.start, weight, block)
+        add_beyond(block, tables.n_ordered[d], tables.root[d], tables.scale[rows])
+        _add_beyond_columns(
+            block, offsets[first : stop + 1], tables.n_ordered[first:], tables.root[first:],
+            tables.scale[columns],
+        )  # fmt: skip
+        matrix[rows, columns] = block
 
-    pairs = [(d, e) for d in range(tables.n_tables) for e in range(d + 1)]
-    tables.share(work, pairs, codes.shape[1] * len(pairs) + M * M)
+    groups = _groups_of_blocks(offsets, entries_in_cache)
+    tables.share(work, groups, codes.size * (tables.n_tables + 1) // 2 + M * M)
     matrix[M, :M] = tables.edges_of(tables.sums(weight, codes))
     diagonal = matrix.diagonal().copy()
     diagonal[:M] += 1.0
@@ -78,9 +90,57 @@ def solve_definite(matrix: FloatArray, diagonal: FloatArray, right: FloatArray) 
                 return cho_solve(factor, right, check_finite=False)
 
 
+def _groups_of_blocks(offsets: IntArray, most: int) -> list[tuple[int, int, int]]:
+    """Return for each table d ranges of the tables up to d with at most `most` entries, or one."""
+    groups = []
+    for d, height in enumerate(np.diff(offsets)):
+        first = 0
+        while first <= d:
+            end = offsets[first] + most // height
+            stop = int(np.searchsorted(offsets, end, side="right")) - 1
+            stop = min(max(stop, first + 1), d + 1)
+            groups.append((d, first, stop))
+            first = stop
+    return groups
+
+
+def _levels_by_row(codes: IntArray, offsets: IntArray) -> IntArray:
+    """Return the level of every row (rows) in each table (columns), numbered through."""
+    levels = np.empty(codes.shape[::-1], dtype=np.uint32)
+    np.add(codes.T, offsets[:-1], out=levels, casting="unsafe")
+    return levels
+
+
 @jit
-def _pair_histogram(
-    first: IntArray, second: IntArray, weight: FloatArray, block: FloatArray
+def _joint_histogram(
+    codes: IntArray,
+    levels: IntArray,
+    first: int,
+    stop: int,
+    start: int,
+    weight: FloatArray,
+    block: FloatArray,
 ) -> None:
+    """Add up weights at the code of a row in one table and its levels in others, from `start`."""
+    shift = np.uint32(start)
     for i in range(len(weight)):
-        block[first[i], second[i]] += weight[i]
+        sums, places = block[codes[i]], levels[i, first:stop]
+        for e in range(len(places)):
+            sums[places[e] - shift] += weight[i]
+
+
+@jit
+def _add_beyond_columns(
+    block: FloatArray, offsets: IntArray, n_ordered: IntArray, root: IntArray, scale: FloatArray
+) -> None:
+    """Replace columns of a block, levels of several tables, as `add_beyond` replaces rows."""
+    start = offsets[0]
+    for row in block:
+        for e in range(len(offsets) - 1):
+            first, middle = offsets[e] - start, offsets[e] - start + root[e]
+            for k in range(first + n_ordered[e] - 2, middle, -1):
+                row[k] += row[k + 1]
+            for k in range(first + 1, middle):
+                row[k] += row[k - 1]
+        for k in range(len(row)):
+            row[k] *= scale[k]

@@ -263,19 +263,50 @@ def _tally(
     has no level.
     """
     for first in range(0, len(X), ROWS_IN_CACHE):
+        span = slice(first, min(first + ROWS_IN_CACHE, len(X)))
         for d in range(len(columns.n_ordered)):
-            start = columns.offsets[d]
-            for i in range(first, min(first + ROWS_IN_CACHE, len(X))):
-                if weight[i] <= 0.0:
-                    continue
-                code, x = codes[d, i], X[i, d]
-                mass[start + code] += weight[i]
-                if columns.is_category[d]:
-                    is_right[d] &= code > 0 or not x >= 0.0
-                elif code < columns.n_ordered[d]:
-                    value = columns.values[start + code]
-                    total[start + code] += weight[i] * (x - value)
-                    is_right[d] &= np.isfinite(x) and (x == value or not columns.is_exact[d])
+            mine = slice(columns.offsets[d], columns.offsets[d + 1])
+            if columns.is_category[d]:
+                is_right[d] &= _tally_categories(
+                    X[span, d], codes[d, span], weight[span], mass[mine]
+                )
+                continue
+            values = columns.values[mine][: columns.n_ordered[d]]
+            is_right[d] &= _tally_numbers(
+                X[span, d], codes[d, span], weight[span], values, columns.is_exact[d],
+                total[mine], mass[mine],
+            )  # fmt: skip
+
+
+@jit
+def _tally_categories(x: FloatArray, codes: IntArray, weight: FloatArray, mass: FloatArray) -> bool:
+    is_right = True
+    for i in range(len(x)):
+        if weight[i] > 0.0:
+            mass[codes[i]] += weight[i]
+            is_right &= codes[i] > 0 or not x[i] >= 0.0
+    return is_right
+
+
+@jit
+def _tally_numbers(
+    x: FloatArray,
+    codes: IntArray,
+    weight: FloatArray,
+    values: FloatArray,
+    is_exact: bool,
+    total: FloatArray,
+    mass: FloatArray,
+) -> bool:
+    is_right = True
+    for i in range(len(x)):
+        if weight[i] > 0.0:
+            code = codes[i]
+            mass[code] += weight[i]
+            if code < len(values):
+                total[code] += weight[i] * (x[i] - values[code])
+                is_right &= np.isfinite(x[i]) and (x[i] == values[code] or not is_exact)
+    return is_right
 
 
 @jit

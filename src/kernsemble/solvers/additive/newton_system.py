@@ -13,10 +13,10 @@ FEWEST_PRODUCTS = 6.0  # smallest number of products expected for a Newton step,
 FORGETTING = 0.9  # factor of the expected number of products after each factorisation
 MAX_PRODUCTS = 300
 LARGEST_MATRIX = 10_000  # largest matrix that is factored, 800 MB
-MULTIPLICATIONS_PER_ADDITION = 16.0  # multiplications of a Cholesky factor per histogram addition
-ADDITIONS_PER_CODE = 2.5  # time of a product per code, in histogram additions
+MULTIPLICATIONS_PER_ADDITION = 20.0  # multiplications of a Cholesky factor per histogram addition
+ADDITIONS_PER_CODE = 1.25  # time of a product per code, in histogram additions
 ADDITIONS_PER_LEVEL = 20.0  # time of a product per level, in histogram additions
-COMPARISONS_PER_ADDITION = 4.0  # comparisons of two codes per histogram addition
+COMPARISONS_PER_ADDITION = 5.0  # comparisons of two codes per histogram addition
 LARGEST_SHARE = 0.7  # largest share of the rows whose codes are copied
 
 

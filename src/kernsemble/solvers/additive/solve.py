@@ -16,8 +16,8 @@ PASSES = 10.0  # passes of descent at small strengths, measured
 PASSES_PER_STRENGTH = 40.0  # additional passes for each unit of C |x|^2 / 2
 TIME_PER_READ, TIME_PER_WRITE = 3.0, 0.1  # of descent, per code and per ordered level
 PRODUCTS = 50.0  # cost of Newton's method in products
-TIME_PER_CODE, TIME_PER_LOOSE_LEVEL = 2.5, 30.0  # of a product
-TIME_PER_CALL = 150_000.0  # fixed time of a product
+TIME_PER_CODE, TIME_PER_LOOSE_LEVEL = 0.65, 6.0  # of a product
+TIME_PER_CALL = 50_000.0  # fixed time of a product
 
 Method: TypeAlias = Literal["auto", "newton", "descent"]
 
@@ -98,7 +98,7 @@ def descent_pays(tables: Tables, loss: Kinked) -> bool:
     Descent takes more passes the larger :math:`C\|x\|^2`, and a pass writes to all ordered
     levels but to only one loose level per row; Newton's method takes a number of products that
     hardly depends on the problem, and each of them only reads the rows. So descent pays for small
-    strengths, with small problems of few levels or with loose levels. Times are in nanoseconds,
+    strengths, with few rows or many loose levels. Times are in nanoseconds,
     measured on one core.
     """
     is_present = loss.strengths > 0.0

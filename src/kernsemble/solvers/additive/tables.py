@@ -26,13 +26,15 @@ from typing import Self, TypeVar
 
 import numpy as np
 
-from kernsemble._jit import jit
+from kernsemble._jit import jit, jit_sums
 from kernsemble._threads import blocks, run
 from kernsemble._typing import FloatArray, IntArray
 
 Task = TypeVar("Task")
 
-TABLES_PER_TASK = 5
+TABLES_PER_TASK = 4
+LEVELS_WORTH_COPIES = 512  # largest number of levels of a table that is added up in four copies
+VALUES_WORTH_COPIES = 8  # smallest number of values per level that are added up in four copies
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,8 +128,8 @@ class Tables:
 
     def edges_of(self, h: FloatArray) -> FloatArray:
         r"""Return :math:`\Phi^\top h` of the sums h of each level, in O(levels)."""
-        z = h.copy()
-        _to_edges(z, self.offsets, self.n_ordered, self.root, self.scale)
+        z = np.empty(self.n_levels)
+        _to_edges(h, self.offsets, self.n_ordered, self.root, self.scale, z)
         return z
 
     def squared_norms(self) -> FloatArray:
@@ -141,7 +143,7 @@ class Tables:
         out = np.zeros(n)
 
         def work(rows: slice) -> None:
-            _look_up(codes[:, rows], self.offsets, g, out[rows])
+            _look_up(codes, rows.start, rows.stop, self.offsets, g, out)
 
         self.share(work, blocks(n, self.rows_per_task), codes.size)
         return out
@@ -150,10 +152,12 @@ class Tables:
         """Return the sums of values of the rows at each level, in O(n D), threads over tables."""
         codes = self.codes if codes is None else codes
         out = np.zeros(self.n_levels)
+        most = min(LEVELS_WORTH_COPIES, len(values) // VALUES_WORTH_COPIES)
 
         def work(first: int) -> None:
             some = slice(first, first + TABLES_PER_TASK)
-            _add_up(codes[some], self.offsets[some], values, out)
+            ends = self.offsets[first : first + TABLES_PER_TASK + 1]
+            _add_up(codes[some], ends, values, most, out)
 
         self.share(work, range(0, self.n_tables, TABLES_PER_TASK), codes.size)
         return out
@@ -194,22 +198,40 @@ def _to_levels(
 ) -> None:
     for d in range(len(root)):
         start, middle, stop = offsets[d], offsets[d] + root[d], offsets[d] + n_ordered[d]
-        g[middle] = 0.0
+        g[middle] = value = 0.0
         for k in range(middle + 1, stop):
-            g[k] = g[k - 1] + scale[k] * z[k]
+            value += scale[k] * z[k]
+            g[k] = value
+        value = 0.0
         for k in range(middle - 1, start - 1, -1):
-            g[k] = g[k + 1] + scale[k] * z[k]
+            value += scale[k] * z[k]
+            g[k] = value
         for k in range(stop, offsets[d + 1]):
             g[k] = scale[k] * z[k]
 
 
 @jit
 def _to_edges(
-    z: FloatArray, offsets: IntArray, n_ordered: IntArray, root: IntArray, scale: FloatArray
+    h: FloatArray,
+    offsets: IntArray,
+    n_ordered: IntArray,
+    root: IntArray,
+    scale: FloatArray,
+    z: FloatArray,
 ) -> None:
     for d in range(len(root)):
-        start, stop = offsets[d], offsets[d + 1]
-        add_beyond(z[start:stop].reshape((-1, 1)), n_ordered[d], root[d], scale[start:stop])
+        start, middle, stop = offsets[d], offsets[d] + root[d], offsets[d] + n_ordered[d]
+        z[middle] = scale[middle] * h[middle]
+        beyond = 0.0
+        for k in range(stop - 1, middle, -1):
+            beyond += h[k]
+            z[k] = scale[k] * beyond
+        beyond = 0.0
+        for k in range(start, middle):
+            beyond += h[k]
+            z[k] = scale[k] * beyond
+        for k in range(stop, offsets[d + 1]):
+            z[k] = scale[k] * h[k]
 
 
 @jit
@@ -228,21 +250,75 @@ def add_beyond(block: FloatArray, n_ordered: int, root: int, scale: FloatArray) 
 
 
 @jit
-def _look_up(codes: IntArray, offsets: IntArray, g: FloatArray, out: FloatArray) -> None:
-    for first in range(0, codes.shape[1], 1024):  # rows that fit into the cache
-        last = min(first + 1024, codes.shape[1])
-        for d in range(codes.shape[0]):
+def _look_up(
+    codes: IntArray, start: int, stop: int, offsets: IntArray, g: FloatArray, out: FloatArray
+) -> None:
+    n_fours = len(codes) // 4 * 4
+    for first in range(start, stop, 1024):  # rows that fit into the cache
+        last = min(first + 1024, stop)
+        for d in range(0, n_fours, 4):
+            a, b, c, e = codes[d], codes[d + 1], codes[d + 2], codes[d + 3]
+            at_a, at_b = g[offsets[d] :], g[offsets[d + 1] :]
+            at_c, at_e = g[offsets[d + 2] :], g[offsets[d + 3] :]
+            for i in range(first, last):
+                out[i] += (at_a[a[i]] + at_b[b[i]]) + (at_c[c[i]] + at_e[e[i]])
+        for d in range(n_fours, len(codes)):
             table = g[offsets[d] : offsets[d + 1]]
             for i in range(first, last):
                 out[i] += table[codes[d, i]]
 
 
 @jit
-def _add_up(codes: IntArray, offsets: IntArray, values: FloatArray, out: FloatArray) -> None:
-    for d in range(len(codes)):
-        table = out[offsets[d] :]
-        for i in range(len(values)):
-            table[codes[d, i]] += values[i]
+def _add_up(
+    codes: IntArray, offsets: IntArray, values: FloatArray, most: int, out: FloatArray
+) -> None:
+    """Add values up at their levels, pairs of tables with at most `most` levels in copies.
+
+    If neighbouring rows are at the same level, an addition waits for the previous one to be
+    stored; it does not if four rows in turn add to copies of their own.
+    """
+    one, two = np.empty((most, 4)), np.empty((most, 4))
+    for d in range(0, len(codes), 2):
+        e = min(d + 1, len(codes) - 1)
+        first, second = out[offsets[d] : offsets[d + 1]], out[offsets[e] : offsets[e + 1]]
+        if max(len(first), len(second)) <= most:
+            _add_up_in_copies(codes[d], codes[e], values, one, two, first, second)
+            continue
+        for f in range(d, e + 1):
+            table = out[offsets[f] : offsets[f + 1]]
+            for i in range(len(values)):
+                table[codes[f, i]] += values[i]
+
+
+@jit
+def _add_up_in_copies(
+    a: IntArray,
+    b: IntArray,
+    values: FloatArray,
+    one: FloatArray,
+    two: FloatArray,
+    first: FloatArray,
+    second: FloatArray,
+) -> None:
+    one[: len(first)], two[: len(second)] = 0.0, 0.0
+    n_fours = len(values) // 4 * 4
+    for i in range(0, n_fours, 4):
+        u, v, w, x = values[i], values[i + 1], values[i + 2], values[i + 3]
+        one[a[i], 0] += u
+        one[a[i + 1], 1] += v
+        one[a[i + 2], 2] += w
+        one[a[i + 3], 3] += x
+        two[b[i], 0] += u
+        two[b[i + 1], 1] += v
+        two[b[i + 2], 2] += w
+        two[b[i + 3], 3] += x
+    for i in range(n_fours, len(values)):
+        one[a[i], 0] += values[i]
+        two[b[i], 0] += values[i]
+    for k in range(len(first)):
+        first[k] = (one[k, 0] + one[k, 1]) + (one[k, 2] + one[k, 3])
+    for k in range(len(second)):
+        second[k] = (two[k, 0] + two[k, 1]) + (two[k, 2] + two[k, 3])
 
 
 @jit
@@ -252,7 +328,7 @@ def _copy_codes(codes: IntArray, rows: IntArray, out: IntArray) -> None:
             out[d, t] = codes[d, rows[t]]
 
 
-@jit
+@jit_sums
 def inner(a: FloatArray, b: FloatArray) -> float:
     """Return the inner product without starting BLAS threads."""
     total = 0.0
