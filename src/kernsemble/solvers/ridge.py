@@ -13,7 +13,11 @@ The machine that is fitted without the rows of a fold F predicts there
 .. math:: y_F - (P_{FF})^{-1} \beta_F ,
 
 without a refit (Allen 1974; An, Liu & Venkatesh 2007). The factor takes :math:`n^3/3` operations,
-and P, which all folds share, twice as many.
+and P, which all folds share, twice as many. For a single fold P is not needed: if its rows are the
+last and :math:`A = U^\top U`, with :math:`S = U_{FF}^\top U_{FF}`
+
+.. math:: (P_{FF})^{-1} \beta_F = S \beta_F + S t_F \, \frac{t_F^\top S \beta_F}
+          {\mathbf 1^\top t - t_F^\top S t_F} .
 """
 
 from collections.abc import Sequence
@@ -124,6 +128,14 @@ class Ridge:
             predicted[order] = y[rows] - left_out
             found.append(predicted)
         return found
+
+    def left_out_last(self, y: FloatArray, beta: FloatArray, n_last: int) -> FloatArray:
+        """Return the predictions of the last rows by the solution without them."""
+        block = np.triu(self.factor[-n_last:, -n_last:]).astype(np.float64)
+        t, mine = self.t[-n_last:], beta[-n_last:]
+        S_t, S_beta = block.T @ (block @ t), block.T @ (block @ mine)
+        left_out = S_beta + np.outer(S_t, t @ S_beta) / (self.t.sum() - t @ S_t)
+        return np.asarray(y[-n_last:] - left_out)
 
     def left_out_copies(self, y: FloatArray, beta: FloatArray, copies: FloatArray) -> FloatArray:
         r"""Return the leave-one-out prediction of every row, of which there may be several copies.

@@ -196,6 +196,19 @@ class PreparedRows(ABC):
                 found.append(self.solve_folds(problem, Cs, held_out, settings, on_solved=note))
         return found
 
+    def solve_with_fold(
+        self,
+        problems: Sequence[Problem],  # noqa: ARG002
+        C: float,  # noqa: ARG002
+        held_out: IntArray,  # noqa: ARG002
+        task: Task,  # noqa: ARG002
+    ) -> tuple[Solved, list[Fold]] | None:
+        """Return the machines of all rows, and a fold of every problem, if together they cost less.
+
+        None if they do not, which is the default.
+        """
+        return None
+
 
 class Workspace(ABC):
     """Training rows, ready to be prepared for any kernel and scaling."""

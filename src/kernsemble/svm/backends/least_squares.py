@@ -31,14 +31,34 @@ def solve_least_squares(
     for group in _groups(problems):
         rows = group.rows
         part = K if len(rows) == len(K) else K[np.ix_(rows, rows)]
-        ridge = Ridge.from_matrix(part, C * group.strengths)
-        beta, bias = ridge.solve(group.targets)
-        products = part @ beta.astype(part.dtype)
-        for k, place in enumerate(group.places):
-            y, strengths = group.targets[:, k], C * group.strengths
-            solution = _solution(beta[:, k], float(bias[k]), products[:, k], y, strengths)
-            found[place] = rows, problems[place].scale.restore_solution(solution)
+        strengths = C * group.strengths
+        beta, bias = Ridge.from_matrix(part, strengths).solve(group.targets)
+        found |= _solutions(part, group, problems, strengths, beta, bias)
     return [found[place] for place in range(len(problems))]
+
+
+def solve_least_squares_and_fold(
+    K: FloatArray, problems: Sequence[Problem], C: float, held_out: IntArray
+) -> tuple[list[tuple[IntArray, Solution]], list[Fold]] | None:
+    """Return the solutions of all rows and the fold of every problem, by one factorisation.
+
+    None if problems differ in the strengths of rows or lack some, or held-out rows repeat.
+    """
+    group, *others = _groups(problems)
+    kept = np.setdiff1d(np.arange(len(K)), held_out, assume_unique=True)
+    if others or len(group.rows) < len(K) or len(kept) + len(held_out) != len(K) or not len(kept):
+        return None
+    order, strengths = np.concatenate([kept, held_out]), C * group.strengths
+    part, y = K[np.ix_(order, order)], group.targets[order]
+    ridge = Ridge.from_matrix(part, strengths[order], out=part)
+    found, bias = ridge.solve(y)
+    predicted = ridge.left_out_last(y, found, len(held_out))
+    beta = np.empty_like(found)
+    beta[order] = found
+    solutions = _solutions(K, group, problems, strengths, beta, bias)
+    n_iter, statuses = np.ones(1, dtype=np.intp), (Status.CONVERGED,)
+    folds = [Fold(values[np.newaxis], n_iter, statuses) for values in predicted.T]
+    return [solutions[place] for place in range(len(problems))], folds
 
 
 def least_squares_folds(
@@ -105,6 +125,23 @@ def _groups(problems: Sequence[Problem]) -> Iterator[_Group]:
 def _squared(problem: Problem) -> Squared:
     assert isinstance(problem.loss, Squared)
     return problem.loss
+
+
+def _solutions(
+    K: FloatArray,
+    group: _Group,
+    problems: Sequence[Problem],
+    strengths: FloatArray,
+    beta: FloatArray,
+    bias: FloatArray,
+) -> dict[int, tuple[IntArray, Solution]]:
+    """Return the rows and the solution of each problem of a group, in the unit of its target."""
+    found, products = {}, K @ beta.astype(K.dtype)
+    for k, place in enumerate(group.places):
+        y = group.targets[:, k]
+        solution = _solution(beta[:, k], float(bias[k]), products[:, k], y, strengths)
+        found[place] = group.rows, problems[place].scale.restore_solution(solution)
+    return found
 
 
 def _solution(

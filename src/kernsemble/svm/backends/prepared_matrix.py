@@ -19,6 +19,7 @@ from kernsemble.solvers.folds import bounds_at
 from kernsemble.solvers.interrupts import Watch
 from kernsemble.solvers.kernel_matrix import Matrix, RowsOnDemand, as_matrix
 from kernsemble.solvers.losses import Kinked, Loss, Squared
+from kernsemble.solvers.ridge import NotDefiniteError
 from kernsemble.svm.backends.base import (
     Machines,
     PreparedRows,
@@ -29,7 +30,11 @@ from kernsemble.svm.backends.base import (
     longest_run,
     solve_each,
 )
-from kernsemble.svm.backends.least_squares import least_squares_folds, solve_least_squares
+from kernsemble.svm.backends.least_squares import (
+    least_squares_folds,
+    solve_least_squares,
+    solve_least_squares_and_fold,
+)
 from kernsemble.svm.problem import Problem
 
 MAX_KERNEL_ENTRIES = 20_000_000  # maximum number of kernel values computed at a time for new rows
@@ -134,8 +139,11 @@ class PreparedMatrix(PreparedRows):
         return self._solved(beta, solutions, is_interrupted)
 
     def _solve_least_squares(self, problems: Sequence[Problem], C: float, task: Task) -> Solved:
-        beta, solutions = np.zeros((len(problems), self.rows.n_rows)), []
-        found = solve_least_squares(self._whole(), problems, C)
+        return self._with_evidence(solve_least_squares(self._whole(), problems, C), task)
+
+    def _with_evidence(self, found: Sequence[tuple[IntArray, Solution]], task: Task) -> Solved:
+        """Return the machines of least squares solutions on some rows each."""
+        beta, solutions = np.zeros((len(found), self.rows.n_rows)), []
         for place, (rows, solution) in enumerate(found):
             beta[place, rows] = solution.beta
             solutions.append(solution)
@@ -218,6 +226,17 @@ class PreparedMatrix(PreparedRows):
         for _ in problems:
             task.note("machine")
         return found
+
+    def solve_with_fold(
+        self, problems: Sequence[Problem], C: float, held_out: IntArray, task: Task
+    ) -> tuple[Solved, list[Fold]] | None:
+        if not _are_squared(problems):
+            return None
+        try:
+            found = solve_least_squares_and_fold(self._whole(), problems, C, held_out)
+        except NotDefiniteError:  # where the matrix of fewer rows may be
+            return None
+        return None if found is None else (self._with_evidence(found[0], task), found[1])
 
 
 def accepts_missing(kernel: Kernel) -> bool:

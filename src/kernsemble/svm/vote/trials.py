@@ -13,9 +13,11 @@ from kernsemble._folds import FoldRows
 from kernsemble._progress import Task
 from kernsemble._threads import at_most, n_threads, run
 from kernsemble._typing import FloatArray, IntArray
+from kernsemble.kernels import Kernel
+from kernsemble.preprocessing import AnyScaling
 from kernsemble.preprocessing.supervised import accepts_categories, is_learned
 from kernsemble.solvers.ridge import NotDefiniteError
-from kernsemble.svm.backends.base import Backend, PreparedRows, SolverSettings, Workspace
+from kernsemble.svm.backends.base import Backend, Machines, PreparedRows, SolverSettings, Workspace
 from kernsemble.svm.backends.radial_parts import radial_part
 from kernsemble.svm.model_selection.cross_validation import CrossValidation
 from kernsemble.svm.vote.portfolio import Entrant
@@ -51,6 +53,15 @@ class VoteBackends(NamedTuple):
     tables: Backend
 
 
+class Fitted(NamedTuple):
+    """Machines that are fitted to all rows, their kernel and scaling, and C."""
+
+    kernel: Kernel
+    scaling: AnyScaling
+    machines: Machines
+    C: float
+
+
 @dataclass(frozen=True, eq=False)
 class Finalist:
     """A candidate at its best C.
@@ -69,6 +80,8 @@ class Finalist:
         The mean squared error, or the log-loss of an additive classifier.
     seconds : float
         Time of its cross-validation.
+    fitted : Fitted or None
+        The machines of all rows, where cross-validation fits them as well.
     """
 
     entrant: Entrant
@@ -77,6 +90,7 @@ class Finalist:
     values: FloatArray
     error: float
     seconds: float
+    fitted: Fitted | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,11 +125,13 @@ class Trials:
             known = list(found.values())
             needed = max((each.seconds for each in known), default=0.0)
             if is_last:
-                needed += (len(known) + 1) * needed * self._cost_of_fit
+                n_unfitted = sum(each.fitted is None for each in known)
+                needed += (n_unfitted + 1) * needed * self._cost_of_fit
             if stop.is_set() or (has_started.is_set() and not self.clock.has(needed, share)):
                 return
             has_started.set()
-            start, trial = self.clock.elapsed, self._trial(candidates[mine[place]], prepared, task)
+            start = self.clock.elapsed
+            trial = self._trial(candidates[mine[place]], prepared, task, is_last)
             if trial is None:
                 has_started.clear()  # so that at least one is found
             else:
@@ -152,14 +168,19 @@ class Trials:
         dtype = np.float32 if is_single and not is_double else None
         return replace(self.validation.settings, dtype=dtype)
 
-    def _trial(self, entrant: Entrant, prepared: PreparedRows, task: Task) -> Finalist | None:
+    def _trial(
+        self, entrant: Entrant, prepared: PreparedRows, task: Task, is_last: bool
+    ) -> Finalist | None:
         """Return a candidate at its best C; None if no C has a solution."""
         is_additive, tested = entrant.is_additive, self.validation.tested
         problems = self.problem.problems_of(is_additive)
         held_out = [split.held_out for split in self.validation.splits]
         Cs, settings = entrant.grid.at(prepared), self.settings(is_additive)
+        both = None
         with task.part("candidate", n_parts=None) as part:
-            while Cs:
+            if is_last and len(Cs) == len(held_out) == 1:
+                both = prepared.solve_with_fold(problems, Cs[0], held_out[0], part)
+            while both is None and Cs:
                 try:
                     folds = prepared.solve_all_folds(problems, Cs, held_out, settings, part)
                     break
@@ -167,11 +188,15 @@ class Trials:
                     Cs = Cs[:-1]
         if not Cs:
             return None
+        fitted = None
+        if both is not None:
+            fitted = Fitted(prepared.kernel, prepared.scaling, both[0].machines, Cs[0])
+            folds = [[fold] for fold in both[1]]
         values = np.concatenate(self.validation.tested_values(problems, folds), axis=1)
         errors = [self.problem.error(each, tested, is_additive) for each in values]
         best = int(np.argmin(errors))
         multiple = entrant.grid.values[best]
-        return Finalist(entrant, multiple, Cs[best], values[best], errors[best], 0.0)
+        return Finalist(entrant, multiple, Cs[best], values[best], errors[best], 0.0, fitted)
 
     @property
     def _cost_of_fit(self) -> float:

@@ -24,7 +24,7 @@ from kernsemble._typing import FloatArray, IntArray
 from kernsemble.preprocessing.supervised import is_learned
 from kernsemble.solvers.ridge import NotDefiniteError
 from kernsemble.solvers.stacking import Stack, influence
-from kernsemble.svm.backends.base import PreparedRows, Solved
+from kernsemble.svm.backends.base import Workspace
 from kernsemble.svm.backends.prepared_matrix import SupportVectorMachines
 from kernsemble.svm.model_selection.grid import PenaltyGrid
 from kernsemble.svm.model_selection.race import joined_folds, sample_rows
@@ -32,7 +32,7 @@ from kernsemble.svm.model_selection.search_summary import SearchSummary
 from kernsemble.svm.vote.evidence import race_results, vote_results, vote_summary
 from kernsemble.svm.vote.machines import VoteMachines, VoteMember
 from kernsemble.svm.vote.portfolio import Entrant
-from kernsemble.svm.vote.trials import Finalist, Trials
+from kernsemble.svm.vote.trials import Finalist, Fitted, Trials
 
 MAX_RACE_ROWS = 1_000  # number of rows of the race
 MAX_FINALISTS = 8
@@ -99,6 +99,12 @@ class Voting:
         self, candidates: Sequence[Entrant], rng: np.random.Generator, task: Task, refit: Task
     ) -> Vote:
         """Return the vote of candidates."""
+        with BLAS_THREADS.at_most(1):
+            return self._run(candidates, rng, task, refit)
+
+    def _run(
+        self, candidates: Sequence[Entrant], rng: np.random.Generator, task: Task, refit: Task
+    ) -> Vote:
         splits, n_rows = self.trials.validation.splits, self.trials.validation.rows.n_rows
         raced, finalists, n_raced = self._race(candidates, rng, task)
         last = self.trials.on(splits[: n_affordable_folds(n_rows, len(splits))])
@@ -106,10 +112,9 @@ class Voting:
         factors = LONG_FACTORS if is_long else LAST_FACTORS
         finalists = finalists[: MAX_LONG_FINALISTS if is_long else MAX_FINALISTS]
         fine = [each.entrant.near(each.multiple, factors) for each in finalists]
-        with BLAS_THREADS.at_most(1):
-            found = last.run(fine, task, is_last=True)
-            stack, chosen = choose_members(last, found, self.max_members)
-            stack, chosen, machines = self._fit(last, stack, chosen, refit)
+        found = last.run(fine, task, is_last=True)
+        stack, chosen = choose_members(last, found, self.max_members)
+        stack, chosen, machines = self._fit(last, stack, chosen, refit)
         values = last.problem.scale.restore(left_out_values(last, chosen))
         weights = np.zeros(len(found))
         weights[[found.index(each) for each in chosen]] = stack.weights
@@ -140,11 +145,10 @@ class Voting:
         n = int(min(MAX_RACE_ROWS, most, rows.n_rows))
         sample = sample_rows(n, self.strata, rows.weight, validation.splits, rng)
         track = self.trials.among(sample.rows, joined_folds(sample.splits, 2))
-        with BLAS_THREADS.at_most(1):
-            raced = track.run(candidates, task, RACE_SHARE)
-            finalists = choose_finalists(track, raced)
-            fine = [each.entrant.near(each.multiple, FINE_FACTORS) for each in finalists]
-            refined = {each.entrant.candidate: each for each in track.run(fine, task, RACE_SHARE)}
+        raced = track.run(candidates, task, RACE_SHARE)
+        finalists = choose_finalists(track, raced)
+        fine = [each.entrant.near(each.multiple, FINE_FACTORS) for each in finalists]
+        refined = {each.entrant.candidate: each for each in track.run(fine, task, RACE_SHARE)}
         finalists = [refined.get(each.entrant.candidate, each) for each in finalists]
         return raced, finalists, len(sample.rows)
 
@@ -153,20 +157,25 @@ class Voting:
     ) -> tuple[Stack, list[Finalist], VoteMachines]:
         """Fit the members to all rows, the largest shares first, as many as the time allows."""
         shares = influence(stack, np.array([each.values for each in chosen]))
-        fitted: dict[int, tuple[PreparedRows, Solved, float]] = {}
+        fitted = {k: each.fitted for k, each in enumerate(chosen) if each.fitted is not None}
         seconds, has_started = [0.0], Event()
-
-        def fit(place: int) -> None:
-            if has_started.is_set() and not last.clock.has(max(seconds)):
-                return
+        if fitted:
             has_started.set()
-            start = last.clock.elapsed
-            with task.part("member", place, n_parts=None) as part:
-                found = _fit_member(last, chosen[place], part)
-            seconds.append(last.clock.elapsed - start)
-            fitted[place] = found
 
-        last.side_by_side(fit, np.argsort(-shares, kind="stable").tolist())
+        def fit(mine: list[int]) -> None:
+            workspace = last.workspace(chosen[mine[0]].entrant.is_additive)
+            for place in mine:
+                if has_started.is_set() and not last.clock.has(max(seconds)):
+                    return
+                has_started.set()
+                start = last.clock.elapsed
+                with task.part("member", place, n_parts=None) as part:
+                    found = _fit_member(last, chosen[place], workspace, part)
+                seconds.append(last.clock.elapsed - start)
+                fitted[place] = found
+
+        order = [int(k) for k in np.argsort(-shares, kind="stable") if k not in fitted]
+        last.side_by_side(fit, _by_learned_scaling(chosen, order))
         if len(fitted) < len(chosen):
             chosen = [chosen[place] for place in sorted(fitted)]
             values = np.array([each.values for each in chosen])
@@ -175,13 +184,13 @@ class Voting:
         rows, bias, members = last.validation.rows, stack.bias.copy(), []
         scale = last.problem.scale
         for k, place in enumerate(sorted(fitted)):
-            prepared, solved, C = fitted[place]
-            machines, weight = solved.machines, float(stack.weights[k])
+            kernel, scaling, machines, C = fitted[place]
+            weight = float(stack.weights[k])
             if isinstance(machines, SupportVectorMachines):
                 bias = bias + weight * machines.intercept
                 machines = _without_rows(machines, rows.n_rows)
             known = chosen[k].entrant.name, scale.spread * weight, float(shares[k])
-            members.append(VoteMember(*known, prepared.kernel, prepared.scaling, C, machines))
+            members.append(VoteMember(*known, kernel, scaling, C, machines))
         return (
             stack,
             chosen,
@@ -267,7 +276,16 @@ def n_affordable_folds(n_rows: int, n_folds: int) -> int:
     return int(np.clip(MOST_WORK / work, 1, n_folds))
 
 
-def _fit_member(last: Trials, member: Finalist, task: Task) -> tuple[PreparedRows, Solved, float]:
+def _by_learned_scaling(chosen: Sequence[Finalist], order: Sequence[int]) -> list[list[int]]:
+    """Return places in the order given, those of one learned scaling together."""
+    found: dict[Any, list[int]] = {}
+    for place in order:
+        scaling = chosen[place].entrant.candidate.scaling
+        found.setdefault(scaling if is_learned(scaling) else place, []).append(place)
+    return list(found.values())
+
+
+def _fit_member(last: Trials, member: Finalist, workspace: Workspace, task: Task) -> Fitted:
     """Fit a member to all rows; if the matrix is not definite, in double precision, or smaller C.
 
     Left-out machines have fewer rows, so that their matrices may be definite where this is not.
@@ -277,10 +295,12 @@ def _fit_member(last: Trials, member: Finalist, task: Task) -> tuple[PreparedRow
     grid = PenaltyGrid((member.multiple,), member.entrant.grid.is_relative)
     for attempt, factor in enumerate((1.0, *SMALLER)):
         is_double = attempt > 0
-        prepared = last.workspace(is_additive, is_double).prepare(member.entrant.candidate)
+        where = last.workspace(is_additive, is_double) if is_double else workspace
+        prepared = where.prepare(member.entrant.candidate)
         C, settings = factor * grid.at(prepared)[0], last.settings(is_additive, is_double)
         try:
-            return prepared, prepared.solve(problems, C, settings, None, task), C
+            solved = prepared.solve(problems, C, settings, None, task)
+            return Fitted(prepared.kernel, prepared.scaling, solved.machines, C)
         except NotDefiniteError as error:
             failure = error
     raise failure
