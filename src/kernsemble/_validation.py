@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from numbers import Integral
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -11,6 +11,9 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from kernsemble._suggestions import suggest
 from kernsemble._typing import Array, ArrayLike, FloatArray, IntArray, Rows
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
 
 Column: TypeAlias = int | str | bool
 
@@ -21,6 +24,9 @@ def as_features(X: ArrayLike, n_features: int | None = None, name: str = "X") ->
     Float32 stays float32, everything else becomes float64. `n_features` is the required
     number of columns, None for any.
     """
+    if _is_ready(X):
+        check_n_features(X.shape[1], n_features, name)
+        return X
     _refuse_dates(X, name)
     try:
         rows = check_array(
@@ -38,6 +44,17 @@ def as_features(X: ArrayLike, n_features: int | None = None, name: str = "X") ->
         rows.sum_duplicates()
     check_n_features(rows.shape[1], n_features, name)
     return rows
+
+
+def _is_ready(X: ArrayLike) -> "TypeIs[FloatArray]":
+    """Return whether rows are what `as_features` returns, as they mostly are between our modules.
+
+    Without this, checks would take a tenth of the time of a fit to few rows.
+    """
+    if type(X) is not np.ndarray or X.ndim != 2 or X.size == 0 or not X.flags.c_contiguous:
+        return False
+    with np.errstate(all="ignore"):
+        return X.dtype in (np.float64, np.float32) and bool(np.isfinite(X.sum()))
 
 
 def _refuse_dates(X: Any, name: str) -> None:

@@ -123,14 +123,14 @@ class CrossFittedMatrix(PreparedRows):
         across = prepared.kernel(tested, known)
         mine = [problem.among(kept) for problem in problems]
         solved = [prepared.solve(mine, C, settings, None, Task.silent()) for C in Cs]
+        decisions = []
+        for each in solved:
+            machines = cast(SupportVectorMachines, each.machines)
+            beta = machines.on_training_rows().T.astype(across.dtype)
+            decisions.append(across @ beta + machines.intercept)
         folds = []
         for place, problem in enumerate(problems):
-            decisions = []
-            for each in solved:
-                machines = cast(SupportVectorMachines, each.machines)
-                beta = machines.coefficients[place].astype(across.dtype)
-                decisions.append(across[:, machines.support] @ beta + machines.intercept[place])
-            values = problem.scale.standardise(np.array(decisions, dtype=np.float64))
+            values = problem.scale.standardise(np.array([each[:, place] for each in decisions]))
             n_iter = np.array([each.n_iter for each in solved])
             statuses = tuple(each.statuses[place] for each in solved)
             folds.append(Fold(values, n_iter, statuses))
