@@ -86,6 +86,18 @@ def test_left_out_rows_are_the_predictions_of_refits(seed, n):
         assert_allclose(copies[[i]], expected, atol=1e-8)
 
 
+@given(X=samples(min_rows=4), seed=SEEDS)
+def test_the_last_rows_are_left_out_by_the_factor_alone(X, seed):
+    K = Laplacian().bind(X)(X)
+    strengths, y = drawn(len(X), seed)
+    n_last = int(np.random.default_rng(seed).integers(1, len(X)))
+    kept, last = np.split(np.arange(len(X)), [len(X) - n_last])
+    ridge = Ridge.from_matrix(K, strengths)
+    beta, _ = ridge.solve(y)
+    expected = refitted(K, strengths, y, kept, last)
+    assert_allclose(ridge.left_out_last(y, beta, n_last), expected, atol=1e-8)
+
+
 @given(seed=SEEDS, n=st.integers(3, 12))
 def test_left_out_copies_are_the_predictions_of_refits_without_one_copy(seed, n):
     rng = np.random.default_rng(seed)

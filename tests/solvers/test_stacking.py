@@ -180,6 +180,15 @@ def test_a_useless_member_has_no_weight_and_a_repeated_one_shares_its_own(n_clas
 def test_influence_is_the_share_of_weight_times_spread():
     rng = np.random.default_rng(0)
     values = np.array([1.0, 10.0, 5.0])[:, np.newaxis, np.newaxis] * rng.normal(size=(1, 50, 2))
-    shares = influence(Stack(np.array([3.0, 0.1, 0.0]), np.zeros(2), 0.0), values)
-    assert_allclose(shares, [0.75, 0.25, 0.0])
-    assert_allclose(influence(Stack(np.zeros(3), np.zeros(2), 0.0), values), 0.0)
+    stack, ones = Stack(np.array([3.0, 0.1, 0.0]), np.zeros(2), 0.0), np.ones(50)
+    assert_allclose(influence(stack, values, ones), [0.75, 0.25, 0.0])
+    assert_allclose(influence(Stack(np.zeros(3), np.zeros(2), 0.0), values, ones), 0.0)
+
+
+def test_influence_counts_weights_as_repetition():
+    rng = np.random.default_rng(0)
+    values, counts = rng.normal(size=(3, 50, 2)), rng.integers(0, 4, 50)
+    stack = Stack(np.array([3.0, 0.1, 0.5]), np.zeros(2), 0.0)
+    repeated = np.repeat(values, counts, axis=1)
+    expected = influence(stack, repeated, np.ones(counts.sum()))
+    assert_allclose(influence(stack, values, counts.astype(float)), expected)

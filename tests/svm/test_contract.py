@@ -64,19 +64,11 @@ ESTIMATORS = [
 ]
 
 
-LEARNED = ("learned-range", "effects")
-
-
 def not_applicable(estimator):
-    kinds = ["dense"]  # no scaling is learned from sparse rows
-    if getattr(estimator, "kernel", None) == "auto" or estimator.__dict__.get("scaling") in LEARNED:
-        reason = "repeated rows are in other parts of the rows that a scaling is learned from"
-    elif type(estimator) is InfiniteEnsembleClassifier and estimator.calibration is not None:
-        reason = "repeated rows are in other folds of the calibration than weighted ones"
-        kinds += ["sparse"]
-    else:
+    if type(estimator) is not InfiniteEnsembleClassifier or estimator.calibration is None:
         return {}
-    checks = (f"check_sample_weight_equivalence_on_{kind}_data" for kind in kinds)
+    reason = "repeated rows are in other folds of the calibration than weighted ones"
+    checks = (f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse"))
     return dict.fromkeys(checks, reason)
 
 

@@ -24,7 +24,7 @@ from kernsemble.svm import (
 )
 from kernsemble.svm.backends import BACKENDS, least_squares
 from kernsemble.svm.backends.base import Candidate, SolverSettings, TrainingRows
-from kernsemble.svm.problem import Problem
+from kernsemble.svm.problem import Problem, TargetScale
 
 pytestmark = pytest.mark.large  # too slow without compilation
 
@@ -155,6 +155,43 @@ def test_left_out_values_do_not_depend_on_how_they_are_computed(monkeypatch):
         for ours, theirs in zip(some, others, strict=True):
             assert ours.decisions.shape[0] == 2
             assert_allclose(ours.decisions, theirs.decisions, atol=1e-8)
+
+
+def test_one_factorisation_gives_the_solutions_and_a_fold():
+    rng = np.random.default_rng(0)
+    K, weight, spread = Laplacian(0.1)(X), rng.uniform(0.5, 2.0, len(X)), TargetScale(5.0, 3.0)
+    signs = Problem.for_signs(Squared, y.astype(float), weight)
+    number = Problem.for_numbers(Squared, target, weight, 0.0, spread)
+    held_out = np.sort(rng.permutation(120)[:30])
+    both = least_squares.solve_least_squares_and_fold(K, [signs, number], 2.0, held_out)
+    solutions = least_squares.solve_least_squares(K, [signs, number], 2.0)
+    folds = least_squares.least_squares_folds(K, [signs, number], [2.0], [held_out])
+    for (rows, ours), (same_rows, theirs) in zip(both[0], solutions, strict=True):
+        assert_array_equal(rows, same_rows)
+        assert_allclose(ours.beta, theirs.beta, atol=1e-9)
+        assert ours.bias == pytest.approx(theirs.bias)
+        assert ours.objective == pytest.approx(theirs.objective)
+        assert ours.violation < 1e-9
+    for ours, (theirs,) in zip(both[1], folds, strict=True):
+        assert_allclose(ours.decisions, theirs.decisions, atol=1e-9)
+
+
+def test_one_factorisation_does_not_serve_other_strengths_or_absent_rows():
+    K, ones, held_out = Laplacian(0.1)(X), np.ones(len(X)), np.arange(30)
+    signs = Problem.for_signs(Squared, y.astype(float), ones)
+    heavier = Problem.for_signs(Squared, y.astype(float), 2.0 * ones)
+    absent = Problem.for_signs(Squared, y * (np.arange(120) % 3 > 0), ones)
+    for problems in ([signs, heavier], [absent]):
+        assert least_squares.solve_least_squares_and_fold(K, problems, 2.0, held_out) is None
+    everything = np.arange(len(X))
+    assert least_squares.solve_least_squares_and_fold(K, [signs], 2.0, everything) is None
+    rows = TrainingRows(X, ones, np.zeros(20, dtype=bool))
+    prepared = BACKENDS["exact"].open(rows, SETTINGS).prepare(Candidate(Laplacian(0.1), None))
+    assert prepared.solve_with_fold([signs], 2.0, held_out, Task.silent()) is not None
+    indefinite = replace(prepared, K=-prepared.K)
+    assert indefinite.solve_with_fold([signs], 2.0, held_out, Task.silent()) is None
+    hinge = Problem.for_signs(Hinge, y.astype(float), ones)
+    assert prepared.solve_with_fold([hinge], 2.0, held_out, Task.silent()) is None
 
 
 def test_numbers_are_left_out_in_their_unit():

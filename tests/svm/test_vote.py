@@ -19,6 +19,8 @@ from kernsemble.datasets import make_threenorm, make_xor
 from kernsemble.exceptions import ArgumentError
 from kernsemble.persistence import load, save
 from kernsemble.svm import InfiniteEnsembleClassifierCV, InfiniteEnsembleRegressorCV
+from kernsemble.svm.backends.prepared_matrix import PreparedMatrix
+from kernsemble.svm.vote import voting
 from kernsemble.svm.vote.trials import Clock
 
 pytestmark = pytest.mark.large  # too slow without compilation
@@ -247,6 +249,37 @@ def test_the_clock_ends_at_a_share_of_its_budget():
     assert not clock.has(2.0, share=0.4)
     assert clock.has(2.0)
     assert Clock(None).has(1e9)
+
+
+@pytest.mark.parametrize("family", [vote, regression])
+def test_members_of_long_samples_are_those_of_explicit_refits(family, monkeypatch):
+    rows, answers = (X, y) if family is vote else (R, target)
+    monkeypatch.setattr(voting, "LONG_ROWS", 100)
+    monkeypatch.setattr(voting, "MOST_WORK", 1.0)
+    found = family().fit(rows, answers)
+    monkeypatch.setattr(PreparedMatrix, "solve_with_fold", lambda *_: None)
+    refitted = family().fit(rows, answers)
+    assert "on 1 of 3 folds" in str(found.search_summary_)
+    assert [each.name for each in found.members_] == [each.name for each in refitted.members_]
+    assert_allclose(
+        values_of(found, Z[:, : rows.shape[1]]),
+        values_of(refitted, Z[:, : rows.shape[1]]),
+        atol=1e-7,
+    )
+
+
+def test_weights_are_repetitions():
+    counts = np.random.default_rng(0).integers(0, 3, len(X))
+    repeated = np.repeat(np.arange(len(X)), counts)
+    fold = np.arange(len(X)) % 3
+    cv, same_cv = (
+        [(np.flatnonzero(each != k), np.flatnonzero(each == k)) for k in range(3)]
+        for each in (fold, fold[repeated])
+    )
+    found = regression(cv=cv).fit(R, target, counts)
+    same = regression(cv=same_cv).fit(R[repeated], target[repeated])
+    assert any("learned" in each.name for each in found.members_)
+    assert_allclose(found.predict(Z[:, :10]), same.predict(Z[:, :10]), atol=1e-6)
 
 
 @pytest.mark.parametrize("most", [1, 2])

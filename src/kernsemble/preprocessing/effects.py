@@ -17,6 +17,7 @@ import numpy as np
 
 from kernsemble._typing import BoolArray, FloatArray, IntArray
 from kernsemble._value_object import Value
+from kernsemble.preprocessing.distinct_rows import DistinctRows
 from kernsemble.preprocessing.scaling import FeatureScaling
 from kernsemble.solvers.additive import Tables, solve_additive, solve_additive_folds
 from kernsemble.solvers.additive.levels import Levels
@@ -70,19 +71,30 @@ class EffectScaling(Value):
 class EffectLearner:
     """Training rows on which additive machines are fitted, all or some of them.
 
+    Equal rows are merged, so that weights are repetitions.
+
     Attributes
     ----------
     levels : tuple of Levels
         The levels of each column.
+    codes : array of shape (n_features, n)
+        The level of every entry.
+    weight : array of shape (n,)
+        Weights of the rows.
+    group : array of shape (n,)
+        The merged row of each row; one more for rows without weight.
     tables : Tables
-        The additive problem.
+        The additive problem of the merged rows.
     losses : tuple of Smooth
-        The loss of each target, at the selected C.
+        The loss of each target of the merged rows, at the selected C.
     parts : array of shape (n,)
         The part of each row, which is left out for its cross-fitted coordinates.
     """
 
     levels: tuple[Levels, ...]
+    codes: IntArray
+    weight: FloatArray
+    group: IntArray
     tables: Tables
     losses: tuple[Smooth, ...]
     parts: IntArray
@@ -110,44 +122,55 @@ class EffectLearner:
         targets : array of shape (n, n_targets)
             Signs of classes, or numbers of mean 0 and standard deviation 1.
         parts : array of shape (n,), optional
-            The part of each row, from 0, to leave out together; random parts by default.
+            The part of each row, from 0, to leave out together; by default random parts, the same
+            for equal rows.
         seed : int
             Random seed of the parts.
         """
+        present = np.flatnonzero(weight > 0.0)
+        known = () if parts is None else (parts[present, np.newaxis],)
+        found = DistinctRows.of(X[present], targets[present], *known)
+        first, counts = present[found.first], found.sums(weight[present])
+        group = np.full(len(X), len(first))
+        group[present] = found.group
+        part = _random_parts(len(first), seed) if parts is None else parts[first]
         levels, codes = quantise(X, is_category=is_category, weight=weight)
-        tables = _tables(X, weight, is_category, levels, codes)
-        if parts is None:
-            order = np.random.default_rng(seed).permutation(len(X))
-            parts = np.empty(len(X), dtype=np.intp)
-            parts[order] = np.arange(len(X)) % N_PARTS
+        merged = np.ascontiguousarray(codes[:, first])
+        tables = _tables(X[first], counts, is_category, levels, merged)
         is_signs = bool((np.abs(targets) == 1.0).all())
         family = Logistic if is_signs else Squared
-        losses = [family.from_targets(np.ascontiguousarray(y), weight) for y in targets.T]
-        C = _best_strength(tables, losses, parts, weight)
-        return cls(tuple(levels), tables, tuple(each.times(C) for each in losses), parts)
+        losses = [family.from_targets(np.ascontiguousarray(y), counts) for y in targets[first].T]
+        C = _best_strength(tables, losses, part, counts)
+        all_parts = np.append(part, 0)[group] if parts is None else parts
+        scaled = tuple(each.times(C) for each in losses)
+        return cls(tuple(levels), codes, weight, group, tables, scaled, all_parts)
 
     def fit(self, rows: IntArray | None = None) -> tuple[EffectScaling, FloatArray]:
         """Return the effects in some rows, all by default, and their cross-fitted coordinates."""
-        rows = np.arange(self.tables.n_rows) if rows is None else rows
+        rows = np.arange(len(self.group)) if rows is None else rows
         whole = self._scaling(rows)
         coordinates = np.empty((len(rows), len(self.levels), whole.n_per_column))
         parts = self.parts[rows]
         for part in np.unique(parts):
             is_mine = parts == part
             if is_mine.all():
-                codes = self.tables.codes[:, rows]
+                codes = self.codes[:, rows]
                 return whole, _at_codes(whole.heights, codes).reshape(len(rows), -1)
             others = self._scaling(rows[~is_mine])
-            codes = self.tables.codes[:, rows[is_mine]]
+            codes = self.codes[:, rows[is_mine]]
             coordinates[is_mine] = _at_codes(others.heights, codes)
         return whole, coordinates.reshape(len(rows), -1)
 
     def _scaling(self, rows: IntArray) -> EffectScaling:
         """Return the effects of machines that are fitted to some rows."""
-        present = np.zeros(self.tables.n_rows)
-        present[rows] = 1.0
+        n = self.tables.n_rows
+        kept, whole = (
+            np.bincount(self.group[some], self.weight[some], n + 1)[:n]
+            for some in (rows, slice(None))
+        )
         fitted = [
-            solve_additive(self.tables, loss.times(present), tol=TOL).tables for loss in self.losses
+            solve_additive(self.tables, loss.times(kept / whole), tol=TOL).tables
+            for loss in self.losses
         ]
         return EffectScaling(self.levels, tuple(map(np.array, zip(*fitted, strict=True))))
 
@@ -171,6 +194,13 @@ def _tables(
         measures.append(np.maximum(np.diff(places), 0.0))
         weights.append(np.full(each.n_loose, WEIGHT_OF_MISSING))
     return Tables.from_measures(codes, measures, weights, [each.middle for each in levels])
+
+
+def _random_parts(n: int, seed: int) -> IntArray:
+    """Return random parts of equal size."""
+    order, parts = np.random.default_rng(seed).permutation(n), np.empty(n, dtype=np.intp)
+    parts[order] = np.arange(n) % N_PARTS
+    return parts
 
 
 def _best_strength(

@@ -29,6 +29,7 @@ from kernsemble._typing import FloatArray, IntArray
 from kernsemble._value_object import Value
 from kernsemble.kernels import Exponential, Laplacian
 from kernsemble.kernels.radial import Radial
+from kernsemble.preprocessing.distinct_rows import DistinctRows
 from kernsemble.solvers.feature_gradients import slopes
 from kernsemble.solvers.ridge import Ridge
 
@@ -261,14 +262,15 @@ def _fit_halves(
 def _sampled(
     coordinates: FloatArray, targets: FloatArray, weight: FloatArray, most: int, seed: int
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the weighted rows, or a random sample of them."""
-    rows = np.flatnonzero(weight > 0.0)
+    """Return the distinct rows and their weights, or a random sample of them."""
+    present = np.flatnonzero(weight > 0.0)
+    found = DistinctRows.of(coordinates[present], targets[present])
+    rows, counts = present[found.first], found.sums(weight[present])
     if len(rows) > most:
         rng = np.random.default_rng(seed)
-        share = weight[rows] / weight[rows].sum()
-        rows = np.sort(rng.choice(rows, most, replace=False, p=share))
-        return coordinates[rows], targets[rows], np.ones(most)
-    return coordinates[rows], targets[rows], weight[rows]
+        drawn = np.sort(rng.choice(len(rows), most, replace=False, p=counts / counts.sum()))
+        rows, counts = rows[drawn], np.ones(most)
+    return coordinates[rows], targets[rows], counts
 
 
 def _projected(y: FloatArray, seed: int) -> FloatArray:

@@ -115,9 +115,15 @@ class Stack:
         return cls(found / units, bias, loss.of_votes(found, bias))
 
 
-def influence(stack: Stack, values: FloatArray) -> FloatArray:
-    """Return the share of each member in the vote: its weight times its standard deviation."""
-    sizes = stack.weights * values.std(axis=1).mean(axis=1)
+def influence(stack: Stack, values: FloatArray, weight: FloatArray) -> FloatArray:
+    """Return the share of each member in the vote: its weight times its standard deviation.
+
+    `weight` contains the weights of the rows.
+    """
+    share = weight / weight.sum()
+    means = np.einsum("n,mnk->mk", share, values)
+    variances = np.einsum("n,mnk->mk", share, (values - means[:, np.newaxis]) ** 2)
+    sizes = stack.weights * np.sqrt(variances).mean(axis=1)
     return np.asarray(sizes / (float(sizes.sum()) or 1.0))
 
 

@@ -156,7 +156,8 @@ class Voting:
         self, last: Trials, stack: Stack, chosen: list[Finalist], task: Task
     ) -> tuple[Stack, list[Finalist], VoteMachines]:
         """Fit the members to all rows, the largest shares first, as many as the time allows."""
-        shares = influence(stack, np.array([each.values for each in chosen]))
+        weight = last.problem.weight[last.validation.tested]
+        shares = influence(stack, np.array([each.values for each in chosen]), weight)
         fitted = {k: each.fitted for k, each in enumerate(chosen) if each.fitted is not None}
         seconds, has_started = [0.0], Event()
         if fitted:
@@ -180,7 +181,7 @@ class Voting:
             chosen = [chosen[place] for place in sorted(fitted)]
             values = np.array([each.values for each in chosen])
             stack = last.problem.stack(values, last.validation.tested)
-            shares = influence(stack, values)
+            shares = influence(stack, values, weight)
         rows, bias, members = last.validation.rows, stack.bias.copy(), []
         scale = last.problem.scale
         for k, place in enumerate(sorted(fitted)):
@@ -213,13 +214,15 @@ def choose_finalists(track: Trials, raced: Sequence[Finalist]) -> list[Finalist]
     if len(raced) <= MAX_FINALISTS:
         return list(raced)
     problem, tested = track.problem, track.validation.tested
-    values = np.array([each.values for each in raced])
-    shares = influence(problem.stack(values, tested), values)
+    values, weight = np.array([each.values for each in raced]), problem.weight[tested]
+    shares = influence(problem.stack(values, tested), values, weight)
     shares[shares < SMALLEST_SHARE] = 0.0
     losses = ((problem.targets[tested] - values) ** 2).sum(axis=2)
     kernels = [k for k, each in enumerate(raced) if not each.entrant.is_additive]
     excess = losses - losses[min(kernels, key=lambda k: raced[k].error)]
-    mean, error = excess.mean(axis=1), excess.std(axis=1) / np.sqrt(len(tested))
+    share = weight / weight.sum()
+    mean, n = excess @ share, max(weight.sum(), float(len(weight)))
+    error = np.sqrt((excess - mean[:, np.newaxis]) ** 2 @ share / n)
     is_worse = mean > ERRORS * error
     is_first = [each.entrant.skips_race for each in raced]
     for kind in {each.entrant.candidate.scaling for each in raced}:
@@ -236,11 +239,11 @@ def choose_members(
     last: Trials, found: Sequence[Finalist], max_members: int
 ) -> tuple[Stack, list[Finalist]]:
     """Return the weights of the vote, and the finalists with substantial ones."""
-    chosen = list(found)
+    chosen, tested = list(found), last.validation.tested
     while True:
         values = np.array([each.values for each in chosen])
-        stack = last.problem.stack(values, last.validation.tested)
-        shares = influence(stack, values)
+        stack = last.problem.stack(values, tested)
+        shares = influence(stack, values, last.problem.weight[tested])
         if not shares.any():
             best = int(np.argmin([each.error for each in chosen]))
             shares = (np.arange(len(chosen)) == best).astype(np.float64)
