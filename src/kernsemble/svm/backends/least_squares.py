@@ -73,11 +73,10 @@ def least_squares_folds(
     for group in _groups(problems):
         place_of = np.full(len(K), -1)
         place_of[group.rows] = np.arange(len(group.rows))
-        for c, C in enumerate(Cs):
-            predicted = _left_out(K, group, C, [place_of[rows] for rows in held_out], held_out)
-            for fold, found in enumerate(predicted):
-                for k, place in enumerate(group.places):
-                    values[place][fold][c] = found[:, k]
+        places = [place_of[fold] for fold in held_out]
+        for c, fold, found in _left_out(K, group, Cs, places, held_out):
+            for k, place in enumerate(group.places):
+                values[place][fold][c] = found[:, k]
     n_iter, statuses = np.ones(len(Cs), dtype=np.intp), (Status.CONVERGED,) * len(Cs)
     return [[Fold(fold, n_iter, statuses) for fold in mine] for mine in values]
 
@@ -85,30 +84,33 @@ def least_squares_folds(
 def _left_out(
     K: FloatArray,
     group: _Group,
-    C: float,
+    Cs: Sequence[float],
     places: Sequence[IntArray],
     held_out: Sequence[IntArray],
-) -> Iterator[FloatArray]:
-    """Yield the predictions of each fold, by block left-out values or, if cheaper, by refits.
+) -> Iterator[tuple[int, int, FloatArray]]:
+    """Yield each C and fold and its predictions, by block left-out values or, if cheaper, refits.
 
     Rows that the problem lacks are predicted as new ones.
     """
-    rows, strengths, y = group.rows, C * group.strengths, group.targets
+    rows, strengths, y = group.rows, group.strengths, group.targets
     part = K if len(rows) == len(K) else K[np.ix_(rows, rows)]
     known = [each[each >= 0] for each in places]
     n, n_left = float(len(rows)), np.array([len(each) for each in known])
     is_whole = len(rows) == len(K)
     if is_whole and ((n - n_left) ** 3).sum() / 3.0 > WORTH_REFITS * n**3:
-        ridge = Ridge.from_matrix(part, strengths)
-        beta, _ = ridge.solve(y)
-        yield from ridge.left_out(y, beta, known)
+        for c, C in enumerate(Cs):
+            ridge = Ridge.from_matrix(part, C * strengths)
+            beta, _ = ridge.solve(y)
+            for fold, values in enumerate(ridge.left_out(y, beta, known)):
+                yield c, fold, values
         return
-    for fold, mine in zip(held_out, known, strict=True):
+    for fold, mine in enumerate(known):
         kept = np.delete(np.arange(len(rows)), mine)
-        block = part[np.ix_(kept, kept)]
-        beta, bias = Ridge.from_matrix(block, strengths[kept], out=block).solve(y[kept])
-        across = K[np.ix_(fold, rows[kept])]
-        yield across @ beta.astype(across.dtype) + bias
+        block, across = part[np.ix_(kept, kept)], K[np.ix_(held_out[fold], rows[kept])]
+        for c, C in enumerate(Cs):
+            A = block if len(Cs) == 1 else block.copy()
+            beta, bias = Ridge.from_matrix(A, C * strengths[kept], out=A).solve(y[kept])
+            yield c, fold, across @ beta.astype(across.dtype) + bias
 
 
 def _groups(problems: Sequence[Problem]) -> Iterator[_Group]:
