@@ -36,11 +36,11 @@ def classes(seed, n_classes):
 def penalties(values, weight, y=None):
     """Return the factor of half the squared weight of each member, for the squared error with y."""
     share, n = weight / weight.sum(), weight.sum()
+    away = values - np.einsum("n,mnk->mk", share, values)[:, np.newaxis]
     if y is None:
-        return SHRINKAGE / n * np.einsum("n,mnk->m", share, values**2) / values.shape[2]
+        return SHRINKAGE / n * np.einsum("n,mnk->m", share, away**2) / values.shape[2]
     errors = np.einsum("n,mnk->m", share, (y - values) ** 2)
     noise = errors.min() / (share @ (y - share @ y) ** 2).sum()
-    away = values - np.einsum("n,mnk->mk", share, values)[:, np.newaxis]
     return 2.0 * SHRINKAGE / n * noise * np.einsum("n,mnk->m", share, away**2)
 
 
@@ -147,6 +147,17 @@ def test_weights_of_rows_count_as_repetition(n_classes):
     assert found.loss == pytest.approx(expected.loss, rel=1e-6)
     unweighted = fit(values, y, np.ones(N), *known)
     assert np.abs(unweighted.weights - found.weights).max() > 1e-2
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_constants_of_members_change_the_bias_alone(n_classes):
+    values, codes, weight = classes(3, n_classes)
+    constants = np.random.default_rng(4).normal(scale=5.0, size=(len(values), 1, values.shape[2]))
+    found = Stack.logistic(values, codes, weight, n_classes)
+    same = Stack.logistic(values + constants, codes, weight, n_classes)
+    assert_allclose(same.weights, found.weights, atol=1e-6)
+    assert_allclose(same.of(values + constants), found.of(values), atol=1e-5)
+    assert same.loss == pytest.approx(found.loss)
 
 
 @pytest.mark.parametrize("n_classes", [0, 2, 3])
