@@ -21,7 +21,7 @@ from kernsemble._folds import FoldRows
 from kernsemble._progress import Task
 from kernsemble._threads import BLAS_THREADS
 from kernsemble._typing import FloatArray, IntArray
-from kernsemble.preprocessing.supervised import is_learned
+from kernsemble.preprocessing.supervised import accepts_categories, is_learned
 from kernsemble.solvers.ridge import NotDefiniteError
 from kernsemble.solvers.stacking import Stack, influence
 from kernsemble.svm.backends.base import Workspace
@@ -105,6 +105,7 @@ class Voting:
     def _run(
         self, candidates: Sequence[Entrant], rng: np.random.Generator, task: Task, refit: Task
     ) -> Vote:
+        """Return the vote of candidates, with one thread of BLAS."""
         splits, n_rows = self.trials.validation.splits, self.trials.validation.rows.n_rows
         raced, finalists, n_raced = self._race(candidates, rng, task)
         last = self.trials.on(splits[: n_affordable_folds(n_rows, len(splits))])
@@ -280,11 +281,12 @@ def n_affordable_folds(n_rows: int, n_folds: int) -> int:
 
 
 def _by_learned_scaling(chosen: Sequence[Finalist], order: Sequence[int]) -> list[list[int]]:
-    """Return places in the order given, those of one learned scaling together."""
+    """Return places in the order given, those of one learned scaling, or of effects, together."""
     found: dict[Any, list[int]] = {}
     for place in order:
         scaling = chosen[place].entrant.candidate.scaling
-        found.setdefault(scaling if is_learned(scaling) else place, []).append(place)
+        key = "effects" if accepts_categories(scaling) else scaling
+        found.setdefault(key if is_learned(scaling) else place, []).append(place)
     return list(found.values())
 
 
