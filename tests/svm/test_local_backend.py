@@ -196,13 +196,13 @@ def test_numbers_are_fitted_in_their_unit(small):
 
 
 def test_leaves_that_need_double_precision_get_it(small, monkeypatch):
-    factorise, dtypes = ridge._cholesky, set()
+    factorise, dtypes = ridge.factor_in_place, set()
 
     def failing(A):
         dtypes.add(A.dtype.name)
-        return (A, 1) if A.dtype == np.float32 else factorise(A)
+        return 1 if A.dtype == np.float32 else factorise(A)
 
-    monkeypatch.setattr(ridge, "_cholesky", failing)
+    monkeypatch.setattr(ridge, "factor_in_place", failing)
     assert local(C=1.0).fit(X, y).score(Z, z) > 0.7
     assert dtypes == {"float32", "float64"}
 
