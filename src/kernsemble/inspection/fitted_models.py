@@ -268,7 +268,7 @@ class VoteModel(KernelMachineModel):
 
     @property
     def n_kernel_values(self) -> int:
-        n_expansions = sum(not each.has_tables for each in self.machines.members)
+        n_expansions = sum(each.shares_rows for each in self.machines.members)
         return n_expansions * self.machines.rows.shape[0]
 
     @property

@@ -19,7 +19,7 @@ from kernsemble._jobs import within_n_jobs
 from kernsemble._progress import Task, with_callbacks
 from kernsemble._typing import ArrayLike, FloatArray, IntArray
 from kernsemble.kernels import Kernel
-from kernsemble.svm.backends.base import Backend, SolverSettings, TrainingRows
+from kernsemble.svm.backends.base import SolverSettings, TrainingRows
 from kernsemble.svm.calibration import Calibration, MultinomialLink
 from kernsemble.svm.classifier import EnsembleClassifier
 from kernsemble.svm.model_selection.cross_validation import (
@@ -316,10 +316,10 @@ class InfiniteEnsembleClassifierCV(SelectsSettings, EnsembleClassifier):
             self.out_of_fold_ = self._out_of_fold(selection, *held_out)
             self._refit(selection, settings, task)
 
-    def _can_vote(self, rows: TrainingRows, backend: Backend) -> bool:
+    def _can_vote(self, rows: TrainingRows) -> bool:
         is_by_class = self.multiclass != "one-vs-one" and self.decision_function_shape == "ovr"
         has_one_machine = len(self.classes_) == 2
-        return super()._can_vote(rows, backend) and (is_by_class or has_one_machine)
+        return super()._can_vote(rows) and (is_by_class or has_one_machine)
 
     def _fit_vote(
         self,
@@ -358,6 +358,7 @@ class InfiniteEnsembleClassifierCV(SelectsSettings, EnsembleClassifier):
             self.calibration_ = None
         known = self.classes_, self.reduction_, probabilities
         self.out_of_fold_ = OutOfFold.of_classes(vote.splits, vote.values, *known)
+        vote.check_not_interrupted()
 
     def _out_of_fold(self, selection: Selection, codes: IntArray, weight: FloatArray) -> OutOfFold:
         """Return the predictions of held-out rows, with probabilities if there are any."""

@@ -264,6 +264,7 @@ class InfiniteEnsembleRegressorCV(SelectsSettings, EnsembleRegressor):
             with Task.of_fit(self, 2, X, y, sample_weight) as task:
                 vote = self._vote(validation, problem, False, task)
             self.out_of_fold_ = OutOfFold.of_numbers(vote.splits, vote.values)
+            vote.check_not_interrupted()
             return
         variants = [
             Variant({"epsilon": each}, [self._problem(target, rows.weight, each, scale)])

@@ -14,7 +14,7 @@ from kernsemble.kernels import Exponential, Gaussian, Kernel, Perceptron
 from kernsemble.kernels.columns import leaves
 from kernsemble.preprocessing import AnyScaling, LearnedKind
 from kernsemble.preprocessing.learned_measure import Norm
-from kernsemble.preprocessing.supervised import TargetScaling
+from kernsemble.preprocessing.supervised import TargetScaling, accepts_categories
 from kernsemble.solvers import Fold
 from kernsemble.svm.backends.base import (
     Machines,
@@ -143,9 +143,23 @@ def norm_of(kernel: Kernel) -> Norm:
     return "l2" if any(isinstance(leaf.kernel, euclidean) for leaf in leaves(kernel)) else "l1"
 
 
-def learner_of(rows: TrainingRows, kind: LearnedKind, norm: Norm) -> TargetScaling:
-    """Return the rows and targets from which a scaling is learned."""
-    assert rows.targets is not None
-    return TargetScaling.from_rows(
-        kind, rows.X, rows.weight, rows.is_category, rows.targets, norm, rows.parts
-    )
+def learner_among(
+    known: dict[tuple[LearnedKind, Norm], TargetScaling],
+    rows: TrainingRows,
+    kind: LearnedKind,
+    norm: Norm,
+) -> TargetScaling:
+    """Return the rows and targets from which a scaling is learned, one for all kernels of a norm.
+
+    Effects of all norms share their additive machines.
+    """
+    if (kind, norm) not in known:
+        alike = [each for each in known.values() if accepts_categories(each.kind)]
+        if alike and accepts_categories(kind):
+            known[kind, norm] = alike[0].sibling(kind, norm)
+        else:
+            assert rows.targets is not None
+            known[kind, norm] = TargetScaling.from_rows(
+                kind, rows.X, rows.weight, rows.is_category, rows.targets, norm, rows.parts
+            )
+    return known[kind, norm]

@@ -25,7 +25,7 @@ def vote_results(
 ) -> dict[str, Any]:
     """Return the scores of finalists and, last, of the vote, in the form of `GridSearchCV`.
 
-    A finalist is scored as a vote of its own.
+    A finalist is scored as a vote of its own, a correction with the machine that it corrects.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def vote_results(
     """
     tested, settings, scores = validation.tested, list[dict[str, Any]](), []
     for each, weight in zip(finalists, weights, strict=True):
-        candidate, alone = each.entrant.candidate, each.values[np.newaxis]
+        candidate, alone = each.entrant.candidate, each.corrected[np.newaxis]
         known = {"kernel": candidate.kernel, "scaling": candidate.scaling}
         settings.append({**known, "C": each.C, "weight": float(weight)})
         stack: Stack = problem.stack(alone, tested)

@@ -42,7 +42,7 @@ from kernsemble.svm.backends.base import (
     Workspace,
     inverse_or_one,
 )
-from kernsemble.svm.backends.cross_fitted import learner_of, norm_of
+from kernsemble.svm.backends.cross_fitted import learner_among, norm_of
 from kernsemble.svm.backends.local.leaves import fit_leaves
 from kernsemble.svm.backends.local.machines import LocalMachines
 from kernsemble.svm.backends.local.rows import Division, ScaledRows, dense
@@ -219,9 +219,7 @@ class LocalWorkspace(Workspace):
             scaling = FeatureScaling.from_rows(self.rows.X, kind, self.rows.weight)
             return scaling, scaling.transform(X)
         assert norm is not None
-        if (kind, norm) not in self.learners:
-            self.learners[kind, norm] = learner_of(self.rows, kind, norm)
-        learner = self.learners[kind, norm]
+        learner = learner_among(self.learners, self.rows, kind, norm)
         found = learner.fit(some)
         learner.known.clear()  # in double precision
         return found
