@@ -57,6 +57,10 @@ class EffectScaling(Value):
         """The number of coordinates of a column."""
         return len(self.heights[0])
 
+    def columns_of(self, coordinates: IntArray) -> IntArray:
+        """Return the column that each coordinate depends on."""
+        return coordinates // self.n_per_column
+
     def transform(self, X: FloatArray) -> FloatArray:
         """Return the coordinates of rows, of shape (n, n_features * n_targets)."""
         coordinates = np.zeros((len(self.levels), self.n_per_column, len(X)))

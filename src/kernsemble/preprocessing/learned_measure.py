@@ -66,7 +66,7 @@ class LearnedScaling(Value):
 
     Attributes
     ----------
-    base : FeatureScaling or EffectScaling
+    base : FeatureScaling, EffectScaling or IndicatorScaling
         The scale below the weights.
     weights : array of shape (n_coordinates,) or (n_coordinates, n_coordinates)
         The weight of each coordinate, at most 1; or a matrix of directions.
@@ -93,10 +93,9 @@ class LearnedScaling(Value):
         """Whether rows may have categories and missing values."""
         return bool(self.base.accepts_categories)
 
-    @property
-    def n_per_column(self) -> int:
-        """The number of coordinates of a column."""
-        return int(self.base.n_per_column)
+    def columns_of(self, coordinates: IntArray) -> IntArray:
+        """Return the column that each coordinate of the base depends on."""
+        return np.asarray(self.base.columns_of(coordinates))
 
     def transform(self, X: FloatArray) -> FloatArray:
         """Return the weighted coordinates of rows."""
@@ -105,7 +104,8 @@ class LearnedScaling(Value):
     def feature_shares(self, n_features: int) -> FloatArray:
         """Return the share of the hypotheses on each feature, which sum to 1."""
         sizes = np.abs(self.weights) if self.weights.ndim == 1 else _lengths(self.weights)
-        shares = sizes.reshape(n_features, -1).sum(axis=1)
+        columns = self.columns_of(np.arange(len(sizes)))
+        shares = np.bincount(columns, sizes, minlength=n_features)
         return np.asarray(shares / (shares.sum() or 1.0))
 
 

@@ -10,7 +10,7 @@ from scipy import sparse
 from kernsemble.kernels import Exponential, Gaussian, Kernel, Laplacian, Stump
 from kernsemble.kernels.radial import Radial
 from kernsemble.preprocessing import LearnedKind, ScalingKind
-from kernsemble.preprocessing.supervised import accepts_categories, is_learned
+from kernsemble.preprocessing.supervised import INDICATORS, accepts_categories, is_learned
 from kernsemble.svm.backends.base import Candidate, TrainingRows
 from kernsemble.svm.backends.radial_parts import radial_part
 from kernsemble.svm.columns import has_missing
@@ -36,6 +36,7 @@ LEARNED: tuple[tuple[LearnedKind, type[Radial], tuple[float, ...]], ...] = (
     ("learned-directions", Exponential, (1.0,)),
     ("effects", Laplacian, (1.0,)),
     ("learned-effects", Laplacian, (1.0, 3.0)),
+    ("learned-indicators", Laplacian, (1.0, 2.0)),  # on leaves, of rows with categories
 )
 MAX_CLASSES_OF_EFFECTS = 2  # effects of more classes are as many coordinates of each column
 MAX_LEARNED_COLUMNS = 400  # number of columns above which no scaling is learned
@@ -111,7 +112,7 @@ def entrants(
                 for width in widths
             ]
     for kind, family, widths in LEARNED:
-        if kind in (scalings or _learned_scalings(rows, is_mixed)):
+        if kind in (scalings or _learned_scalings(rows, is_mixed, effort.is_local)):
             skips = accepts_categories(kind) and is_mixed
             found += [
                 Entrant(_name(family, kind), Candidate(family(w), kind), absolute, False, skips)
@@ -148,13 +149,13 @@ def _sampled(rows: TrainingRows, most: int = ROWS_FOR_UNITS) -> TrainingRows:
     return rows.among(np.sort(drawn))
 
 
-def _learned_scalings(rows: TrainingRows, is_mixed: bool) -> list[LearnedKind]:
+def _learned_scalings(rows: TrainingRows, is_mixed: bool, is_local: bool) -> list[LearnedKind]:
     """Return the scalings that can be learned from these rows in reasonable time."""
     assert rows.targets is not None
     n_classes = max(rows.targets.shape[1], 2)
     if sparse.issparse(rows.X) or rows.X.shape[1] > MAX_LEARNED_COLUMNS or rows.X.shape[1] == 1:
         return []
-    kinds = [kind for kind, _, _ in LEARNED]
+    kinds = [kind for kind, _, _ in LEARNED if kind != INDICATORS or (is_mixed and is_local)]
     if n_classes > MAX_CLASSES_OF_EFFECTS and not is_mixed:
         kinds = [kind for kind in kinds if not accepts_categories(kind)]
     return [kind for kind in kinds if accepts_categories(kind) or not is_mixed]
@@ -171,6 +172,7 @@ def _name(family: type[Any], kind: str | None) -> str:
         "learned-directions": "learned directions",
         "effects": "effects",
         "learned-effects": "learned effects",
+        "learned-indicators": "learned indicators",
         None: "unscaled numbers",
     }
     return f"{NAMES[family]} on {scales[kind]}"

@@ -19,8 +19,8 @@ from kernsemble.svm.backends.base import Backend, PreparedRows, SolverSettings, 
 from kernsemble.svm.backends.local import LocalBackend
 from kernsemble.svm.backends.radial_parts import radial_part
 from kernsemble.svm.model_selection.cross_validation import CrossValidation
-from kernsemble.svm.vote.portfolio import Entrant
 from kernsemble.svm.problem import Problem
+from kernsemble.svm.vote.portfolio import Entrant
 from kernsemble.svm.vote.problem import VoteProblem
 
 Item = TypeVar("Item")
