@@ -22,7 +22,7 @@ from kernsemble.svm.vote.portfolio import Entrant
 from kernsemble.svm.vote.trials import Finalist, Trials
 
 N_CORRECTED = 2  # maximum number of kernels that are tried again as corrections
-FACTORS = (0.25, 1.0, 4.0)  # values of C of a correction, in units of that of the kernel alone
+FACTORS = (0.125, 0.5, 2.0)  # values of C of a correction, in units of that of the kernel alone
 
 
 def corrections(found: list[Finalist], most: int = N_CORRECTED) -> list[Entrant]:
@@ -41,9 +41,14 @@ def corrections(found: list[Finalist], most: int = N_CORRECTED) -> list[Entrant]
     ]
 
 
-def best_additive(found: list[Finalist]) -> Finalist | None:
-    """Return the additive machine with the smallest error, None without any."""
-    return min((each for each in found if each.entrant.is_additive), key=_error, default=None)
+def has_additive(found: list[Finalist]) -> bool:
+    """Return whether there is an additive machine."""
+    return any(each.entrant.is_additive for each in found)
+
+
+def best_additive(found: list[Finalist]) -> Finalist:
+    """Return the additive machine with the smallest error."""
+    return min((each for each in found if each.entrant.is_additive), key=_error)
 
 
 def with_base(trials: Trials, additive: Finalist, held_out: FloatArray | None = None) -> Trials:

@@ -156,6 +156,8 @@ def _learned_scalings(rows: TrainingRows, is_mixed: bool, is_local: bool) -> lis
     if sparse.issparse(rows.X) or rows.X.shape[1] > MAX_LEARNED_COLUMNS or rows.X.shape[1] == 1:
         return []
     kinds = [kind for kind, _, _ in LEARNED if kind != INDICATORS or (is_mixed and is_local)]
+    if is_local:  # learned effects are plain ones where learning does not help
+        kinds = [kind for kind in kinds if kind != "effects"]
     if n_classes > MAX_CLASSES_OF_EFFECTS and not is_mixed:
         kinds = [kind for kind in kinds if not accepts_categories(kind)]
     return [kind for kind in kinds if accepts_categories(kind) or not is_mixed]

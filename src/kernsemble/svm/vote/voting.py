@@ -30,7 +30,7 @@ from kernsemble.solvers import Status
 from kernsemble.solvers.stacking import Stack, influence
 from kernsemble.svm.model_selection.race import joined_folds, sample_rows
 from kernsemble.svm.model_selection.search_summary import SearchSummary
-from kernsemble.svm.vote.corrections import best_additive, corrections, with_base
+from kernsemble.svm.vote.corrections import best_additive, corrections, has_additive, with_base
 from kernsemble.svm.vote.effort import MAX_FINALISTS, TRIAL_PARTITIONS, Effort
 from kernsemble.svm.vote.evidence import race_results, vote_results, vote_summary
 from kernsemble.svm.vote.machines import VoteMachines
@@ -114,15 +114,10 @@ class Voting:
         whole = self.trials
         with BLAS_THREADS.at_most(1):
             found = last.run(fine, task, cost_of_fit=self._cost_of_fit(last))
-            additive = best_additive(found) if self._has_corrections else None
-            if additive is not None and last.clock.has(additive.seconds):
-                last = with_base(last, additive, additive.values)
-                again = corrections(found)
-                cost = self._cost_of_fit(last)
-                found += last.run(again, task, cost_of_fit=cost, before=found)
-            stack, chosen = choose_members(last, found, self.max_members)
-            if additive is not None and any(each.entrant.is_correction for each in chosen):
-                whole = with_base(whole, additive)
+            last, found = self._with_corrections(last, found, task)
+            stack, chosen = choose_members(last, self._able(found), self.max_members)
+            if any(each.entrant.is_correction for each in chosen):
+                whole = with_base(whole, best_additive(found))
             fitted = refit(whole, last, stack, chosen, refit_task)
         values = last.problem.scale.restore(left_out_values(last, fitted.chosen))
         weights = np.zeros(len(found))
@@ -146,10 +141,26 @@ class Voting:
             fitted.is_interrupted,
         )
 
-    @property
-    def _has_corrections(self) -> bool:
-        """Whether kernels are tried as corrections of the additive machine: on one value only."""
-        return self.effort.is_local and self.trials.problem.targets.shape[1] == 1
+    def _with_corrections(
+        self, last: Trials, found: list[Finalist], task: Task
+    ) -> tuple[Trials, list[Finalist]]:
+        """Return finalists, on leaves with corrections of the additive machine of one value."""
+        n_values = last.problem.targets.shape[1]
+        if not self.effort.is_local or n_values > 1 or not has_additive(found):
+            return last, found
+        additive = best_additive(found)
+        if not last.clock.has(additive.seconds):
+            return last, found
+        last = with_base(last, additive, additive.values)
+        more = last.run(corrections(found), task, cost_of_fit=self._cost_of_fit(last), before=found)
+        return last, [*found, *more]
+
+    def _able(self, found: list[Finalist]) -> list[Finalist]:
+        """Return the finalists that can be members: on leaves, one of the additive machines."""
+        if not self.effort.is_local or not has_additive(found):
+            return found
+        additive = best_additive(found)
+        return [each for each in found if not each.entrant.is_additive or each is additive]
 
     def _cost_of_fit(self, last: Trials) -> float:
         """Return the time of a fit to all rows, relative to a trial."""

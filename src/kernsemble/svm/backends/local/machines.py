@@ -103,6 +103,12 @@ class LocalMachines(Machines):
         means = [n @ each.bias / n.sum() for n, each in zip(sizes, self.parts, strict=True)]
         return np.asarray(np.mean(means, axis=0))
 
+    @property
+    def n_kernel_values(self) -> int:
+        """The approximate number of kernel values that a decision value takes."""
+        sizes = [(np.diff(each.partition.ends), len(self.coordinates)) for each in self.parts]
+        return int(sum((size.astype(np.float64) ** 2).sum() / n for size, n in sizes))
+
     @cached_property
     def known(self) -> Embedded:
         """The training rows as the kernel prepares them."""

@@ -1,0 +1,36 @@
+"""Machines on leaves as a function of several columns, which is averaged over rows.
+
+Leaves have no common norm, and their blend is no sum of functions of columns. So contributions and
+effects are averages over rows, with standard errors.
+"""
+
+import numpy as np
+
+from kernsemble._memory import Budget
+from kernsemble._typing import FloatArray, IntArray
+from kernsemble.inspection.column_scales import column_of_coordinates, columns_of_directions
+from kernsemble.inspection.decomposition import Decomposition, Interaction, no_norm
+from kernsemble.preprocessing import LearnedScaling
+from kernsemble.svm.backends.local.machines import LocalMachines
+
+
+def decompose_local(
+    machines: LocalMachines, machine: int, weight: float, name: str
+) -> Decomposition:
+    """Return the weighted value of a machine on leaves as one function of several columns."""
+    budget = Budget.from_megabytes(None)
+
+    def values(rows: FloatArray) -> FloatArray:
+        return weight * machines.values(rows, budget)[:, machine]
+
+    return Decomposition(0.0, [], [Interaction(name, _columns(machines), values, no_norm)])
+
+
+def _columns(machines: LocalMachines) -> IntArray:
+    """Return the columns that the machines depend on."""
+    scaling = machines.scaling
+    columns = column_of_coordinates(scaling, np.arange(machines.coordinates.shape[1]))
+    if columns is None:
+        assert isinstance(scaling, LearnedScaling)
+        return columns_of_directions(scaling)
+    return np.unique(columns[columns >= 0])
