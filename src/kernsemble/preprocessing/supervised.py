@@ -38,7 +38,6 @@ AnyKind: TypeAlias = Literal[
 AnyScaling: TypeAlias = FeatureScaling | LearnedScaling | EffectScaling
 
 INDICATORS = "learned-indicators"
-ROWS_FOR_INDICATORS = 4_000  # number of rows from which the measure of many indicators is learned
 
 BASES: dict[str, ScalingKind] = {
     "learned": "rank",
@@ -95,6 +94,8 @@ class TargetScaling:
         Norm of the kernel's distance.
     parts : array of shape (n,) or None
         The part of each row that is left out together for effects; random parts by default.
+    max_rows : int
+        Number of rows above which a measure is learned from a sample of them.
     """
 
     kind: LearnedKind
@@ -104,6 +105,7 @@ class TargetScaling:
     targets: FloatArray
     norm: Norm = "l1"
     parts: IntArray | None = None
+    max_rows: int = MAX_ROWS
     known: dict[bytes, Scaled] = field(default_factory=dict)  # the latest scalings, by their rows
     effects: list[EffectLearner] = field(default_factory=list)  # one, once it is needed
 
@@ -117,6 +119,7 @@ class TargetScaling:
         targets: FloatArray,
         norm: Norm = "l1",
         parts: IntArray | None = None,
+        max_rows: int = MAX_ROWS,
     ) -> Self:
         """Check that the scaling can be learned from these rows."""
         if sparse.issparse(X):
@@ -135,7 +138,7 @@ class TargetScaling:
                 "scaling = 'learned-directions' needs a kernel of Euclidean distances: use "
                 "Exponential(), Gaussian() or Perceptron(), or scaling='learned'"
             )
-        return cls(kind, X, weight, is_category, targets, norm, parts)
+        return cls(kind, X, weight, is_category, targets, norm, parts, max_rows)
 
     def sibling(self, kind: LearnedKind, norm: Norm) -> Self:
         """Return another scaling of the same rows and targets, with the same additive machines."""
@@ -176,7 +179,7 @@ class TargetScaling:
             self.weight[rows],
             self.norm,
             has_directions=self.kind == "learned-directions",
-            max_rows=ROWS_FOR_INDICATORS if self.kind == INDICATORS else MAX_ROWS,
+            max_rows=self.max_rows,
         )
         weights = best_round(rounds).weights
         scaling = LearnedScaling(base.scaling, weights, rounds)

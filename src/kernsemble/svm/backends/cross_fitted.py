@@ -13,8 +13,8 @@ from kernsemble._typing import IntArray
 from kernsemble.kernels import Exponential, Gaussian, Kernel, Perceptron
 from kernsemble.kernels.columns import leaves
 from kernsemble.preprocessing import AnyScaling, LearnedKind
-from kernsemble.preprocessing.learned_measure import Norm
-from kernsemble.preprocessing.supervised import TargetScaling, accepts_categories
+from kernsemble.preprocessing.learned_measure import MAX_ROWS, Norm
+from kernsemble.preprocessing.supervised import INDICATORS, TargetScaling, accepts_categories
 from kernsemble.solvers import Fold
 from kernsemble.svm.backends.base import (
     Machines,
@@ -25,6 +25,8 @@ from kernsemble.svm.backends.base import (
 )
 from kernsemble.svm.backends.prepared_matrix import PreparedMatrix, SupportVectorMachines
 from kernsemble.svm.problem import Problem
+
+ROWS_OF_INDICATORS = 2  # factor of the rows from which the measure of many coordinates is learned
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,9 +150,11 @@ def learner_among(
     rows: TrainingRows,
     kind: LearnedKind,
     norm: Norm,
+    max_rows: int = MAX_ROWS,
 ) -> TargetScaling:
     """Return the rows and targets from which a scaling is learned, one for all kernels of a norm.
 
+    A measure is learned from at most `max_rows` of them, and that of many indicators from more.
     Effects of all norms share their additive machines.
     """
     if (kind, norm) not in known:
@@ -160,6 +164,13 @@ def learner_among(
         else:
             assert rows.targets is not None
             known[kind, norm] = TargetScaling.from_rows(
-                kind, rows.X, rows.weight, rows.is_category, rows.targets, norm, rows.parts
+                kind,
+                rows.X,
+                rows.weight,
+                rows.is_category,
+                rows.targets,
+                norm,
+                rows.parts,
+                max_rows * (ROWS_OF_INDICATORS if kind == INDICATORS else 1),
             )
     return known[kind, norm]

@@ -23,6 +23,8 @@ TRIAL_ROWS = 60_000  # number of rows above which finalists are tried on a sampl
 TRIAL_PARTITIONS = 2  # number of partitions of a finalist
 PARTITIONS = 8  # number of partitions of all members that have leaves
 MAX_PARTITIONS = 4  # maximum number of partitions of a member
+LARGE_LEAVES = 60_000  # number of rows up to which leaves are larger, for accuracy,
+MAX_FACTOR = 3.0  # by this factor at most
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,8 @@ class Effort:
         Maximum number of finalists.
     factors : tuple of float
         Values of C that finalists try, in units of the best one in the race.
+    leaf_factor : float
+        Number of rows of leaves, in units of that of the backend.
     """
 
     is_local: bool
@@ -48,6 +52,7 @@ class Effort:
     n_folds: int
     n_finalists: int
     factors: tuple[float, ...]
+    leaf_factor: float = 1.0
 
     @classmethod
     def for_rows(
@@ -59,7 +64,9 @@ class Effort:
     ) -> Self:
         """Return the effort for a number of rows."""
         if n_rows > exact_rows:
-            return cls(True, min(n_rows, trial_rows), 1, MAX_FINALISTS, LOCAL_FACTORS)
+            factor = float(np.clip(LARGE_LEAVES / n_rows, 1.0, MAX_FACTOR))
+            n = min(n_rows, trial_rows)
+            return cls(True, n, 1, MAX_FINALISTS, LOCAL_FACTORS, factor)
         work = (n_rows * (1.0 - 1.0 / max(n_folds, 2))) ** 3
         n_used = int(np.clip(MOST_WORK / work, 1, n_folds))
         if n_rows > LONG_ROWS:

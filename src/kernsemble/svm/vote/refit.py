@@ -14,7 +14,7 @@ from kernsemble.solvers.stacking import Stack, influence
 from kernsemble.svm.backends.base import PreparedRows, Solved
 from kernsemble.svm.backends.prepared_matrix import SupportVectorMachines
 from kernsemble.svm.model_selection.grid import PenaltyGrid
-from kernsemble.svm.vote.effort import n_partitions
+from kernsemble.svm.vote.effort import Effort, n_partitions
 from kernsemble.svm.vote.machines import VoteMachines, VoteMember
 from kernsemble.svm.vote.trials import Finalist, Trials
 
@@ -38,7 +38,12 @@ class _Fitted(NamedTuple):
 
 
 def refit(
-    whole: Trials, last: Trials, stack: Stack, chosen: list[Finalist], task: Task
+    whole: Trials,
+    last: Trials,
+    stack: Stack,
+    chosen: list[Finalist],
+    effort: Effort,
+    task: Task,
 ) -> Refitted:
     """Fit the members of a vote to all rows, the largest shares first.
 
@@ -52,13 +57,15 @@ def refit(
         The weights of the members.
     chosen : list of Finalist
         The members.
+    effort : Effort
+        The size of leaves.
     task : Task
         The part of the fit.
     """
     shares = influence(stack, np.array([each.values for each in chosen]))
     fitted: dict[int, _Fitted] = {}
     seconds, has_started = [0.0], Event()
-    tracks = _tracks(whole, chosen, shares)
+    tracks = _tracks(whole, chosen, shares, effort)
 
     def fit(place: int) -> None:
         if has_started.is_set() and not whole.clock.has(max(seconds)):
@@ -88,14 +95,16 @@ def refit(
     return Refitted(stack, chosen, machines, is_interrupted)
 
 
-def _tracks(whole: Trials, chosen: Sequence[Finalist], shares: FloatArray) -> list[Trials]:
+def _tracks(
+    whole: Trials, chosen: Sequence[Finalist], shares: FloatArray, effort: Effort
+) -> list[Trials]:
     """Return the trials of each member: of more partitions for larger shares."""
     if not whole.is_local:
         return [whole] * len(chosen)
     local = [place for place, each in enumerate(chosen) if not each.entrant.is_additive]
     tracks = [whole] * len(chosen)
     for place, n in zip(local, n_partitions(shares[local]), strict=True):
-        tracks[place] = whole.with_partitions(n)
+        tracks[place] = whole.on_leaves(effort.leaf_factor, n)
     return tracks
 
 

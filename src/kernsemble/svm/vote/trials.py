@@ -2,10 +2,10 @@
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from threading import Event
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from kernsemble._typing import FloatArray, IntArray
 from kernsemble.preprocessing.supervised import accepts_categories, is_learned
 from kernsemble.solvers.ridge import NotDefiniteError
 from kernsemble.svm.backends.base import Backend, PreparedRows, SolverSettings, Workspace
-from kernsemble.svm.backends.local import LocalBackend
+from kernsemble.svm.backends.local import LocalWorkspace
 from kernsemble.svm.backends.radial_parts import radial_part
 from kernsemble.svm.model_selection.cross_validation import CrossValidation
 from kernsemble.svm.problem import Problem
@@ -68,11 +68,6 @@ class VoteBackends(NamedTuple):
         """Return the backend of kernels for a number of rows."""
         return self.exact if n_rows <= self.exact_rows else self.local
 
-    def with_partitions(self, n: int) -> Self:
-        """Return backends whose leaves are those of n partitions."""
-        assert isinstance(self.local, LocalBackend)
-        return self._replace(local=replace(self.local, n_partitions=n))
-
 
 @dataclass(frozen=True, eq=False)
 class Finalist:
@@ -114,8 +109,16 @@ class Finalist:
 class Trials:
     """The rows, the folds and the targets of trials, and the time that is left.
 
-    `base` are the values of the additive machine at all rows, of shape (n, n_values), which
-    corrections are added to.
+    Attributes
+    ----------
+    validation, problem, backends, clock
+        The rows with their folds, the targets, the backends, and the time that is left.
+    base : array of shape (n, n_values) or None
+        Values of the additive machine at all rows, which corrections are added to.
+    leaf_factor, n_partitions : float, int
+        Number of rows of leaves, in units of the backend's, and the number of partitions.
+    opened : dict
+        The workspaces of machines on leaves, so that scalings are learned once.
     """
 
     validation: CrossValidation
@@ -123,19 +126,23 @@ class Trials:
     backends: VoteBackends
     clock: Clock
     base: FloatArray | None = None
+    leaf_factor: float = 1.0
+    n_partitions: int = 1
+    opened: dict[tuple[bool, bool], Workspace] = field(default_factory=dict)
 
     def among(self, rows: IntArray, splits: Sequence[FoldRows]) -> "Trials":
         """Return the trials of some rows, with folds among them."""
         validation = self.validation.among(rows, list(splits), self.validation.settings.tol)
-        return replace(self, validation=validation, problem=self.problem.among(rows))
+        problem = self.problem.among(rows)
+        return replace(self, validation=validation, problem=problem, base=None, opened={})
 
     def on(self, splits: Sequence[FoldRows]) -> "Trials":
         """Return the trials with other folds."""
-        return replace(self, validation=replace(self.validation, splits=list(splits)))
+        return replace(self, validation=replace(self.validation, splits=list(splits)), opened={})
 
-    def with_partitions(self, n: int) -> "Trials":
-        """Return the trials with leaves of n partitions."""
-        return replace(self, backends=self.backends.with_partitions(n))
+    def on_leaves(self, factor: float, n_partitions: int) -> "Trials":
+        """Return the trials with leaves so many times as large, and with n partitions."""
+        return replace(self, leaf_factor=factor, n_partitions=n_partitions)
 
     @property
     def is_local(self) -> bool:
@@ -202,7 +209,15 @@ class Trials:
         """Return a workspace for the rows."""
         rows = self.validation.rows
         backend = self.backends.tables if is_additive else self.backends.of_kernels(rows.n_rows)
-        return backend.open(rows, self.settings(is_additive, is_double))
+        settings, key = self.settings(is_additive, is_double), (is_additive, is_double)
+        if not self.is_local:
+            return backend.open(rows, settings)
+        if key not in self.opened:
+            self.opened[key] = backend.open(rows, settings)
+        found = self.opened[key]
+        if isinstance(found, LocalWorkspace):
+            return found.divided(self.leaf_factor, self.n_partitions)
+        return found
 
     def settings(self, is_additive: bool, is_double: bool = False) -> SolverSettings:
         """Return the settings of a backend: single precision where that is accurate enough."""

@@ -118,7 +118,7 @@ class Voting:
             stack, chosen = choose_members(last, self._able(found), self.max_members)
             if any(each.entrant.is_correction for each in chosen):
                 whole = with_base(whole, best_additive(found))
-            fitted = refit(whole, last, stack, chosen, refit_task)
+            fitted = refit(whole, last, stack, chosen, self.effort, refit_task)
         values = last.problem.scale.restore(left_out_values(last, fitted.chosen))
         weights = np.zeros(len(found))
         weights[[found.index(each) for each in fitted.chosen]] = fitted.stack.weights
@@ -174,7 +174,7 @@ class Voting:
         """Return the trials of finalists, and their rows: all, or a sample of many."""
         validation, trials = self.trials.validation, self.trials
         if self.effort.is_local:
-            trials = trials.with_partitions(TRIAL_PARTITIONS)
+            trials = trials.on_leaves(self.effort.leaf_factor, TRIAL_PARTITIONS)
         splits, n = validation.splits[: self.effort.n_folds], validation.rows.n_rows
         if n <= self.effort.n_trial_rows:
             return trials.on(splits), np.arange(n)

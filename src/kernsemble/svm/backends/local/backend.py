@@ -10,9 +10,9 @@ from targets are learned again from the other rows.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
@@ -180,14 +180,23 @@ class LocalWorkspace(Workspace):
         The size of leaves, the number of partitions, and the overlap of leaves.
     seed : int
         Random seed of the partitions.
+    measure_rows : int
+        Number of rows above which a measure over features is learned from a sample of them.
     """
 
     rows: TrainingRows
     dtype: type[np.floating[Any]]
     division: Division
     seed: int
+    measure_rows: int
     learners: dict[tuple[LearnedKind, Norm], TargetScaling] = field(default_factory=dict)
     known: dict[tuple[Any, ...], ScaledRows] = field(default_factory=dict)  # the latest
+
+    def divided(self, factor: float, n_partitions: int) -> Self:
+        """Return a workspace with the same scalings, larger leaves, and n partitions."""
+        leaf_rows = round(factor * self.division.leaf_rows)
+        division = self.division._replace(leaf_rows=leaf_rows, n_partitions=n_partitions)
+        return replace(self, division=division)
 
     def prepare(self, candidate: Candidate) -> PreparedLeaves:
         kernel, kind = candidate.kernel, candidate.scaling
@@ -209,7 +218,8 @@ class LocalWorkspace(Workspace):
             self.known[key] = ScaledRows.from_rows(
                 scaling, coordinates, weight, self.division, self.seed
             )
-        return self.known[key]
+        found = self.known[key]
+        return found if found.division == self.division else replace(found, division=self.division)
 
     def _coordinates(
         self, kind: AnyKind | None, norm: Norm | None, some: IntArray | None
@@ -219,7 +229,7 @@ class LocalWorkspace(Workspace):
             scaling = FeatureScaling.from_rows(self.rows.X, kind, self.rows.weight)
             return scaling, scaling.transform(X)
         assert norm is not None
-        learner = learner_among(self.learners, self.rows, kind, norm)
+        learner = learner_among(self.learners, self.rows, kind, norm, self.measure_rows)
         found = learner.fit(some)
         learner.known.clear()  # in double precision
         return found
@@ -249,12 +259,15 @@ class LocalBackend(Backend):
     overlap : float
         Share of the rows of a split, on either side, that both sides are fitted to and blended
         in. A larger one is more accurate and costs more.
+    measure_rows : int
+        Number of rows above which a measure over features is learned from a sample of them.
     """
 
     name = "local"
     leaf_rows: int = 1_000
     n_partitions: int = 3
     overlap: float = 0.1
+    measure_rows: int = 4_000
 
     def supports(self, loss: type[Loss]) -> bool:
         return issubclass(loss, Squared)
@@ -274,7 +287,7 @@ class LocalBackend(Backend):
             )
         dtype = settings.dtype or self._precision(rows)
         division = Division(self.leaf_rows, self.n_partitions, self.overlap)
-        return LocalWorkspace(rows, dtype, division, settings.draw_seed())
+        return LocalWorkspace(rows, dtype, division, settings.draw_seed(), self.measure_rows)
 
     def _precision(self, rows: TrainingRows) -> type[np.floating[Any]]:
         """Return single precision for signs of classes on several leaves, else that of rows."""
