@@ -16,7 +16,7 @@ from kernsemble._validation import class_codes
 from kernsemble.boosting.voting_ensemble import VotingEnsemble, decisions
 from kernsemble.inspection.decomposition import Decomposition
 from kernsemble.inspection.expansion_decomposition import SupportVectors, decompose_expansion
-from kernsemble.inspection.local_decomposition import decompose_local
+from kernsemble.inspection.local_decomposition import decompose_local, in_double_precision
 from kernsemble.inspection.table_decomposition import combined_tables, decompose_tables
 from kernsemble.inspection.vote_decomposition import decompose_votes
 from kernsemble.kernels import Kernel
@@ -268,6 +268,10 @@ class LocalModel(KernelMachineModel):
     def decompose(self, machine: int) -> Decomposition:
         return decompose_local(self.fitted.machines_, machine, 1.0, "machines on leaves")
 
+    def values(self, X: ArrayLike) -> FloatArray:
+        rows = self.fitted._read_again(X)
+        return in_double_precision(self.fitted.machines_).values(rows, self.fitted._budget)
+
     @property
     def training_rows(self) -> tuple[Rows | None, str]:
         return None, "nothing"
@@ -340,6 +344,8 @@ class VoteModel(KernelMachineModel):
         total = np.repeat(self.machines.intercept[np.newaxis], rows.shape[0], axis=0)
         for each in self.machines.members:
             machines = self.machines.machines_of(each)
+            if isinstance(machines, LocalMachines):
+                machines = in_double_precision(machines)
             values = machines.values(rows, budget)
             if isinstance(machines, SupportVectorMachines):
                 values = values - machines.intercept

@@ -4,6 +4,8 @@ Leaves have no common norm, and their blend is no sum of functions of columns. S
 effects are averages over rows, with standard errors.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from kernsemble._memory import Budget
@@ -18,12 +20,17 @@ def decompose_local(
     machines: LocalMachines, machine: int, weight: float, name: str
 ) -> Decomposition:
     """Return the weighted value of a machine on leaves as one function of several columns."""
-    budget = Budget.from_megabytes(None)
+    machines, budget = in_double_precision(machines), Budget.from_megabytes(None)
 
     def values(rows: FloatArray) -> FloatArray:
         return weight * machines.values(rows, budget)[:, machine]
 
     return Decomposition(0.0, [], [Interaction(name, _columns(machines), values, no_norm)])
+
+
+def in_double_precision(machines: LocalMachines) -> LocalMachines:
+    """Return machines that compute in double precision, so that contributions add up."""
+    return replace(machines, coordinates=machines.coordinates.astype(np.float64))
 
 
 def _columns(machines: LocalMachines) -> IntArray:

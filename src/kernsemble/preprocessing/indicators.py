@@ -28,7 +28,7 @@ class IndicatorScaling(Value):
     Attributes
     ----------
     ranks : FeatureScaling
-        The ranks of the columns of numbers.
+        The ranks of all columns.
     numbers, gaps : arrays
         The columns of numbers, and those of them with an indicator of missing values.
     low, span : arrays of shape (n_numbers,)
@@ -60,8 +60,8 @@ class IndicatorScaling(Value):
         """Return the scaling of weighted rows; columns of categories contain codes from 0."""
         X, weight = X[weight > 0.0], weight[weight > 0.0]
         numbers = np.flatnonzero(~is_category)
-        ranks = FeatureScaling.from_rows(X[:, numbers], "rank", weight)
-        found = ranks.transform(X[:, numbers])
+        ranks = FeatureScaling.from_rows(X, "rank", weight)
+        found = ranks.transform(X)[:, numbers]
         is_missing = np.isnan(found)
         ends = [np.where(is_missing, value, found) for value in (np.inf, -np.inf)]
         low, high = ends[0].min(axis=0, initial=np.inf), ends[1].max(axis=0, initial=-np.inf)
@@ -89,7 +89,7 @@ class IndicatorScaling(Value):
 
     def transform(self, X: FloatArray) -> FloatArray:
         """Return the coordinates of rows."""
-        positions = (self.ranks.transform(X[:, self.numbers]) - self.low) / self.span
+        positions = (self.ranks.transform(X)[:, self.numbers] - self.low) / self.span
         positions = np.where(np.isnan(positions), MIDDLE, positions)
         gaps = np.isnan(X[:, self.gaps])
         indicators = X[:, self.categories] == self.codes

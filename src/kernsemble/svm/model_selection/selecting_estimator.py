@@ -57,6 +57,7 @@ class SelectsSettings(KernelMachine):
     scoring: Any
     max_members: int
     time_budget: float | None
+    _votes: bool  # whether the machines of this fit vote
     default_grid: ClassVar[Sequence[float]]
     _max_exact_rows: ClassVar[int] = MAX_ROWS  # of a vote on matrices of all rows
     _max_trial_rows: ClassVar[int] = TRIAL_ROWS  # of finalists of a vote on leaves
@@ -92,9 +93,10 @@ class SelectsSettings(KernelMachine):
 
     def _choose_backend(self, rows: TrainingRows) -> Backend:
         """Return the backend; for kernels that race, the cheapest one that supports them all."""
+        self._votes = self._is_automatic and self._can_vote(rows)
         if not self._is_automatic:
             return super()._choose_backend(rows)
-        if self._can_vote(rows):
+        if self._votes:
             self.solver_, self.loss_ = self._solver_of_vote(rows), Squared.name
             return BACKENDS[self.solver_]
         obstacle = self._obstacle_to_race(rows)
@@ -138,12 +140,6 @@ class SelectsSettings(KernelMachine):
         exact_rows = self._exact_rows
         exact_rows = min(exact_rows, n_rows - 1) if self.solver_ == LOCAL else n_rows
         return VoteBackends(BACKENDS[EXACT], BACKENDS[LOCAL], BACKENDS[TABLES], exact_rows)
-
-    @property
-    def _votes(self) -> bool:
-        """Whether the machines of this fit vote."""
-        is_squared = self.loss_ == Squared.name
-        return self._is_automatic and is_squared and self.solver_ in {EXACT, LOCAL}
 
     def _backends(self) -> list[Backend]:
         """Return the backends that `solver` allows."""

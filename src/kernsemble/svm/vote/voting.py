@@ -40,6 +40,7 @@ from kernsemble.svm.vote.trials import Finalist, Trials
 
 MAX_RACE_ROWS = 1_000  # number of rows of the race
 FINE_FACTORS = (0.5, 1.0, 2.0)  # values of C of a finalist, in units of its best one
+ROWS_IN_MEMORY = 0.5  # share of the rows of a matrix that fits into memory, for several of them
 N_PARTS = 5  # number of parts of a single fold
 SMALLEST_SHARE = 0.02  # of the vote, below which a member is dropped
 ERRORS = 2.0  # number of standard errors within which candidates count as equal
@@ -189,7 +190,9 @@ class Voting:
         validation = self.trials.validation
         rows, budget = validation.rows, validation.settings.budget
         most = self.trials.backends.exact.max_rows(rows.X, budget)
-        n = int(min(MAX_RACE_ROWS, most, self.trials.backends.exact_rows, rows.n_rows))
+        if self.effort.is_local:
+            most = min(ROWS_IN_MEMORY * most, self.trials.backends.exact_rows)
+        n = int(min(MAX_RACE_ROWS, most, rows.n_rows))
         sample = sample_rows(n, self.strata, rows.weight, validation.splits, rng)
         track = self.trials.among(sample.rows, joined_folds(sample.splits, 2))
         with BLAS_THREADS.at_most(1):
