@@ -196,13 +196,13 @@ def test_numbers_are_fitted_in_their_unit(small):
 
 
 def test_leaves_that_need_double_precision_get_it(small, monkeypatch):
-    factorise, dtypes = ridge._cholesky, set()
+    factor, dtypes = ridge.factor_in_place, set()
 
     def failing(A):
         dtypes.add(A.dtype.name)
-        return (A, 1) if A.dtype == np.float32 else factorise(A)
+        return 1 if A.dtype == np.float32 else factor(A)
 
-    monkeypatch.setattr(ridge, "_cholesky", failing)
+    monkeypatch.setattr(ridge, "factor_in_place", failing)
     assert local(C=1.0).fit(X, y).score(Z, z) > 0.7
     assert dtypes == {"float32", "float64"}
 
@@ -302,11 +302,27 @@ def test_cross_validation_selects_c_and_kernel(small):
     assert len(search.partitions_) == 2
 
 
-def test_views_explain_that_leaves_have_no_decomposition(small):
+def test_views_of_machines_on_leaves_are_averages_over_given_rows(small):
     machine = local().fit(X, y)
-    with pytest.raises(TypeError, match="permutation_importance"):
-        EnsembleView.from_estimator(machine)
+    with pytest.raises(ValueError, match="stores no training rows"):
+        EnsembleView.from_estimator(machine).explain(Z[:2])
+    view = EnsembleView.from_estimator(machine, X)
+    found = view.explain(Z[:2], n_background=5, n_permutations=10)
+    total = found.intercept + found.contributions.sum(axis=1)
+    assert_allclose(total, machine.decision_function(Z[:2]), atol=1e-4)
+    assert not found.is_exact
+    assert view.exactness == "exact: none; averaged over rows: machines on leaves"
     assert "local" in machine._repr_html_()
+
+
+@pytest.mark.parametrize("scaling", ["learned", "learned-directions", "effects"])
+def test_views_leave_out_columns_without_weight(small, scaling):
+    rows = np.column_stack([X[:, :3], np.zeros(len(X))])
+    kernel = "exponential" if scaling == "learned-directions" else "laplacian"
+    machine = local(kernel=kernel, scaling=scaling).fit(rows, y)
+    view = EnsembleView.from_estimator(machine, rows)
+    found = view.explain(rows[:2], n_background=5, n_permutations=10)
+    assert_allclose(found.contributions[:, 3], 0.0, atol=1e-9)
 
 
 def test_progress_counts_leaves(small, capsys):
