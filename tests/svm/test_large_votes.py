@@ -128,7 +128,7 @@ def test_there_is_a_row_of_results_for_each_finalist_and_the_vote():
     machine, _, _ = fitted("classes")
     found, summary = machine.cv_results_["params"], str(machine.search_summary_)
     assert found[-1]["kernel"] == "vote"
-    assert f"the best {len(found) - 1} of them on 1 of 3 folds" in summary
+    assert f"the best {len(found) - 3} of them on 1 of 3 folds, 2 also on what stumps" in summary
     assert f"{len(machine.members_)} machines vote" in summary
     weights = sorted(each["weight"] for each in found[:-1] if each["weight"] > 0.0)
     assert_allclose(weights, sorted(each.weight for each in machine.members_))

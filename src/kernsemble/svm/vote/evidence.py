@@ -66,7 +66,7 @@ def race_results(raced: Sequence[Finalist], n_rows: int) -> dict[str, list[Any]]
 def vote_summary(
     candidates: Sequence[Entrant],
     n_raced: int,
-    n_finalists: int,
+    finalists: Sequence[Finalist],
     n_members: int,
     n_used: int,
     n_folds: int,
@@ -74,9 +74,11 @@ def vote_summary(
     """Return one line about candidates, finalists and members, and the folds that were used."""
     where = "all folds" if n_used == n_folds else f"{n_used} of {n_folds} folds"
     kinds = listed(list(dict.fromkeys(each.name.partition(" ")[0] for each in candidates)))
+    n_corrections = sum(each.entrant.is_correction for each in finalists)
+    again = f", {n_corrections} also on what stumps leave" if n_corrections else ""
     tried = (
-        f"{n_raced} settings ({kinds}), the best {n_finalists} of them on {where}; "
-        f"{counted(n_members, 'machine')} vote"
+        f"{n_raced} settings ({kinds}), the best {len(finalists) - n_corrections} of them on "
+        f"{where}{again}; {counted(n_members, 'machine')} vote"
     )
     if n_raced == len(candidates):
         return SearchSummary(tried)

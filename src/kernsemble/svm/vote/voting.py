@@ -134,7 +134,7 @@ class Voting:
             vote_summary(
                 candidates,
                 len(raced),
-                len(found),
+                found,
                 len(fitted.chosen),
                 len(splits),
                 len(self.trials.validation.splits),
