@@ -102,14 +102,31 @@ def test_held_out_rows_are_predicted_by_a_refit_without_them(small, scaling):
     (folds,) = prepared.solve_all_folds([problem], Cs, held_out, SETTINGS, silent)
     for fold, left in zip(folds, held_out, strict=True):
         kept = np.delete(np.arange(300), left)
-        again = prepared.scaled_among(kept)
+        several = prepared.scaled_among(kept)
+        is_measured = scaling is not None and scaling.startswith("learned")
+        assert len(several) == (SMALL.n_partitions if is_measured else 1)
         for c, C in enumerate(Cs):
-            found = leaves.fit_leaves(
-                again, kernel, [problem.among(kept)], [C], SETTINGS.budget, silent
-            )
-            machines = LocalMachines(kernel, again.scaling, again.coordinates, found.parts)
-            expected = machines.values(X[left], SETTINGS.budget)[:, 0]
-            assert_allclose(fold.decisions[c], expected, atol=1e-9)
+            expected = []
+            for again in several:
+                found = leaves.fit_leaves(
+                    again, kernel, [problem.among(kept)], [C], SETTINGS.budget, silent
+                )
+                machines = LocalMachines(kernel, again.scaling, again.coordinates, found.parts)
+                expected.append(machines.values(X[left], SETTINGS.budget)[:, 0])
+            assert_allclose(fold.decisions[c], np.mean(expected, axis=0), atol=1e-9)
+
+
+def test_each_partition_has_a_learned_measure_of_its_own(small):
+    machine = local(scaling="learned").fit(X, y)
+    machines = machine.machines_
+    first, second = machines.each
+    assert not np.allclose(first.scaling.weights, second.scaling.weights)
+    values = [each.values(Z, machine._budget) for each in (first, second)]
+    assert_allclose(machines.values(Z, machine._budget), np.mean(values, axis=0))
+    assert len(machine.partitions_) == len(machines.all_parts) == SMALL.n_partitions
+    shares = EnsembleView.from_estimator(machine, X).learned_measure().shares
+    own = [each.scaling.feature_shares(20) for each in (first, second)]
+    assert_allclose(list(shares.values()), np.mean(own, axis=0))
 
 
 @pytest.mark.parametrize("scaling", ["rank", "learned", "learned-range"])

@@ -16,7 +16,11 @@ from kernsemble._validation import class_codes
 from kernsemble.boosting.voting_ensemble import VotingEnsemble, decisions
 from kernsemble.inspection.decomposition import Decomposition
 from kernsemble.inspection.expansion_decomposition import SupportVectors, decompose_expansion
-from kernsemble.inspection.local_decomposition import decompose_local, in_double_precision
+from kernsemble.inspection.local_decomposition import (
+    decompose_local,
+    in_double_precision,
+    learned_scalings_of,
+)
 from kernsemble.inspection.table_decomposition import combined_tables, decompose_tables
 from kernsemble.inspection.vote_decomposition import decompose_votes
 from kernsemble.kernels import Kernel
@@ -262,8 +266,7 @@ class LocalModel(KernelMachineModel):
 
     @property
     def learned_scalings(self) -> list[tuple[float, LearnedScaling]]:
-        scaling = self.fitted.scaling_
-        return [(1.0, scaling)] if isinstance(scaling, LearnedScaling) else []
+        return learned_scalings_of(self.fitted.machines_, 1.0)
 
     def decompose(self, machine: int) -> Decomposition:
         return decompose_local(self.fitted.machines_, machine, 1.0, "machines on leaves")
@@ -302,11 +305,13 @@ class VoteModel(KernelMachineModel):
 
     @property
     def learned_scalings(self) -> list[tuple[float, LearnedScaling]]:
-        return [
-            (each.share, each.scaling)
-            for each in self.machines.members
-            if isinstance(each.scaling, LearnedScaling)
-        ]
+        found = []
+        for each in self.machines.members:
+            if isinstance(each.machines, LocalMachines):
+                found += learned_scalings_of(each.machines, each.share)
+            elif isinstance(each.scaling, LearnedScaling):
+                found.append((each.share, each.scaling))
+        return found
 
     @cached_property
     def _rows(self) -> FloatArray:

@@ -28,13 +28,30 @@ def decompose_local(
     return Decomposition(0.0, [], [Interaction(name, _columns(machines), values, no_norm)])
 
 
+def learned_scalings_of(
+    machines: LocalMachines, share: float
+) -> list[tuple[float, LearnedScaling]]:
+    """Return the learned scalings of machines, each with its part of their share."""
+    n = len(machines.all_parts)
+    return [
+        (share * len(each.parts) / n, each.scaling)
+        for each in machines.each
+        if isinstance(each.scaling, LearnedScaling)
+    ]
+
+
 def in_double_precision(machines: LocalMachines) -> LocalMachines:
     """Return machines that compute in double precision, so that contributions add up."""
-    return replace(machines, coordinates=machines.coordinates.astype(np.float64))
+    first, *others = (
+        replace(each, coordinates=each.coordinates.astype(np.float64)) for each in machines.each
+    )
+    return replace(first, siblings=tuple(others))
 
 
 def _columns(machines: LocalMachines) -> IntArray:
     """Return the columns that the machines depend on."""
+    if machines.siblings:
+        return np.unique(np.concatenate([_columns(each) for each in machines.each]))
     scaling = machines.scaling
     columns = column_of_coordinates(scaling, np.arange(machines.coordinates.shape[1]))
     if columns is None:

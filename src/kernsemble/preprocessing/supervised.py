@@ -96,6 +96,8 @@ class TargetScaling:
         The part of each row that is left out together for effects; random parts by default.
     max_rows : int
         Number of rows above which a measure is learned from a sample of them.
+    seed : int
+        Random seed of the sample, and of its halves.
     """
 
     kind: LearnedKind
@@ -106,6 +108,7 @@ class TargetScaling:
     norm: Norm = "l1"
     parts: IntArray | None = None
     max_rows: int = MAX_ROWS
+    seed: int = 0
     known: dict[bytes, Scaled] = field(default_factory=dict)  # the latest scalings, by their rows
     effects: list[EffectLearner] = field(default_factory=list)  # one, once it is needed
 
@@ -120,6 +123,7 @@ class TargetScaling:
         norm: Norm = "l1",
         parts: IntArray | None = None,
         max_rows: int = MAX_ROWS,
+        seed: int = 0,
     ) -> Self:
         """Check that the scaling can be learned from these rows."""
         if sparse.issparse(X):
@@ -138,11 +142,11 @@ class TargetScaling:
                 "scaling = 'learned-directions' needs a kernel of Euclidean distances: use "
                 "Exponential(), Gaussian() or Perceptron(), or scaling='learned'"
             )
-        return cls(kind, X, weight, is_category, targets, norm, parts, max_rows)
+        return cls(kind, X, weight, is_category, targets, norm, parts, max_rows, seed)
 
-    def sibling(self, kind: LearnedKind, norm: Norm) -> Self:
+    def sibling(self, kind: LearnedKind, norm: Norm, seed: int) -> Self:
         """Return another scaling of the same rows and targets, with the same additive machines."""
-        return replace(self, kind=kind, norm=norm, known={})
+        return replace(self, kind=kind, norm=norm, seed=seed, known={})
 
     def effect_learner(self) -> EffectLearner:
         """Return the additive machines, whose C all rows select."""
@@ -180,6 +184,7 @@ class TargetScaling:
             self.norm,
             has_directions=self.kind == "learned-directions",
             max_rows=self.max_rows,
+            seed=self.seed,
         )
         weights = best_round(rounds).weights
         scaling = LearnedScaling(base.scaling, weights, rounds)

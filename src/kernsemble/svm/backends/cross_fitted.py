@@ -14,7 +14,7 @@ from kernsemble.kernels import Exponential, Gaussian, Kernel, Perceptron
 from kernsemble.kernels.columns import leaves
 from kernsemble.preprocessing import AnyScaling, LearnedKind
 from kernsemble.preprocessing.learned_measure import MAX_ROWS, Norm
-from kernsemble.preprocessing.supervised import INDICATORS, TargetScaling, accepts_categories
+from kernsemble.preprocessing.supervised import TargetScaling, accepts_categories
 from kernsemble.solvers import Fold
 from kernsemble.svm.backends.base import (
     Machines,
@@ -25,8 +25,6 @@ from kernsemble.svm.backends.base import (
 )
 from kernsemble.svm.backends.prepared_matrix import PreparedMatrix, SupportVectorMachines
 from kernsemble.svm.problem import Problem
-
-ROWS_OF_INDICATORS = 2  # factor of the rows from which the measure of many coordinates is learned
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,24 +144,25 @@ def norm_of(kernel: Kernel) -> Norm:
 
 
 def learner_among(
-    known: dict[tuple[LearnedKind, Norm], TargetScaling],
+    known: dict[tuple[LearnedKind, Norm, int], TargetScaling],
     rows: TrainingRows,
     kind: LearnedKind,
     norm: Norm,
     max_rows: int = MAX_ROWS,
+    seed: int = 0,
 ) -> TargetScaling:
     """Return the rows and targets from which a scaling is learned, one for all kernels of a norm.
 
-    A measure is learned from at most `max_rows` of them, and that of many indicators from more.
-    Effects of all norms share their additive machines.
+    A measure is learned from at most `max_rows` of them. Effects of all norms and seeds share their
+    additive machines.
     """
-    if (kind, norm) not in known:
+    if (kind, norm, seed) not in known:
         alike = [each for each in known.values() if accepts_categories(each.kind)]
         if alike and accepts_categories(kind):
-            known[kind, norm] = alike[0].sibling(kind, norm)
+            known[kind, norm, seed] = alike[0].sibling(kind, norm, seed)
         else:
             assert rows.targets is not None
-            known[kind, norm] = TargetScaling.from_rows(
+            known[kind, norm, seed] = TargetScaling.from_rows(
                 kind,
                 rows.X,
                 rows.weight,
@@ -171,6 +170,7 @@ def learner_among(
                 rows.targets,
                 norm,
                 rows.parts,
-                max_rows * (ROWS_OF_INDICATORS if kind == INDICATORS else 1),
+                max_rows,
+                seed,
             )
-    return known[kind, norm]
+    return known[kind, norm, seed]

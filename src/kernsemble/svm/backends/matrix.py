@@ -61,7 +61,7 @@ class MatrixWorkspace(Workspace):
     rows: TrainingRows
     budget: Budget
     dtype: type[np.floating[Any]] | None = None  # of scaled rows and matrices; that of X by default
-    learners: dict[tuple[LearnedKind, Norm], TargetScaling] = field(default_factory=dict)
+    learners: dict[tuple[LearnedKind, Norm, int], TargetScaling] = field(default_factory=dict)
 
     def prepare(self, candidate: Candidate) -> PreparedRows:
         if is_learned(candidate.scaling):
