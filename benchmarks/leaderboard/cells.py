@@ -11,8 +11,13 @@ from typing import Any
 import numpy as np
 
 from kernsemble.experiments import Cell, Record, Store
-from leaderboard.measures import classification, of_guessing, regression
-from leaderboard.methods import METHODS
+from leaderboard.measures import (
+    classification,
+    classification_by_value,
+    of_guessing,
+    regression,
+)
+from leaderboard.methods import METHODS, Method
 from leaderboard.problems import Problem, draw_problem
 from leaderboard.processes import CellTimeoutError, call_within
 
@@ -20,16 +25,20 @@ FEW_ROWS = 100
 
 
 def compute(cell: Cell) -> dict[str, float]:
-    """Fit a method to the training rows, and measure its predictions on the test rows.
+    """Fit a method to the training rows, and measure its predictions on the test rows."""
+    return measure(METHODS[cell.method], draw_problem(cell.data, cell.seed), cell.seed)
+
+
+def measure(method: Method, problem: Problem, seed: int) -> dict[str, float]:
+    """Fit a method to the training rows of a problem, and measure its predictions.
 
     Before, it is fitted to a few rows, so that times contain neither imports nor compilation.
     """
     warnings.simplefilter("ignore")
-    problem = draw_problem(cell.data, cell.seed)
-    method, is_category = METHODS[cell.method], problem.is_category
+    is_category = problem.is_category
     with suppress(Exception):
-        _fit_few_rows(method(is_category, cell.seed, problem.task), problem)
-    machine = method(is_category, cell.seed, problem.task)
+        _fit_few_rows(method(is_category, seed, problem.task), problem)
+    machine = method(is_category, seed, problem.task)
     start = time.perf_counter()
     machine.fit(problem.X_train, problem.y_train)
     fitted = time.perf_counter()
@@ -47,6 +56,10 @@ def compute(cell: Cell) -> dict[str, float]:
 def _measures(machine: Any, problem: Problem, predicted: np.ndarray) -> dict[str, float]:
     if problem.task == "regression":
         return regression(problem.y_test, predicted)
+    if not hasattr(machine, "predict_proba"):
+        return classification_by_value(
+            problem.y_test, predicted, machine.decision_function(problem.X_test)
+        )
     probability = machine.predict_proba(problem.X_test)
     return classification(problem.y_test, predicted, probability)
 

@@ -59,6 +59,17 @@ def classification(
     }
 
 
+def classification_by_value(
+    y: np.ndarray, predicted: np.ndarray, value: np.ndarray
+) -> dict[str, float]:
+    """Return the error and, for two classes, one minus the area, of a method without probabilities.
+
+    The log-loss is missing.
+    """
+    found = {"error": float(np.mean(predicted != y))}
+    return found if value.ndim > 1 else found | {"auroc_loss": 1.0 - roc_auc_score(y == 1, value)}
+
+
 def area(y: np.ndarray, probability: np.ndarray) -> float:
     """Return the area under the ROC curve, averaged over the classes of the test rows."""
     if probability.shape[1] == 2:

@@ -53,7 +53,7 @@ def error_on_test_rows(X, y, T, t, kind, norm):
 @pytest.mark.parametrize("norm", ["l1", "l2"])
 @pytest.mark.parametrize("seed", [0, 1])
 def test_the_relevant_features_get_the_hypotheses(norm, seed):
-    X, y = three_of_twenty(400, seed)
+    X, y = three_of_twenty(1_000, seed)
     scaling, coordinates = scaled(X, y, BASES[norm][1], norm)
     shares = scaling.feature_shares(20)
     assert shares.sum() == pytest.approx(1.0)
@@ -65,14 +65,14 @@ def test_the_relevant_features_get_the_hypotheses(norm, seed):
 
 @pytest.mark.parametrize("norm", ["l1", "l2"])
 def test_a_learned_measure_halves_the_error_of_equal_weights(norm):
-    (X, y), (T, t) = three_of_twenty(400, 0), three_of_twenty(2_000, 100)
+    (X, y), (T, t) = three_of_twenty(1_000, 0), three_of_twenty(2_000, 100)
     plain, learned = (error_on_test_rows(X, y, T, t, kind, norm) - 0.01 for kind in BASES[norm])
     assert learned < 0.5 * plain  # of the excess over the noise
 
 
 @pytest.mark.parametrize("norm", ["l1", "l2"])
 def test_features_that_are_all_relevant_lose_little(norm):
-    (X, y), (T, t) = (make_twonorm(n, random_state=n) for n in (300, 3_000))
+    (X, y), (T, t) = (make_twonorm(n, random_state=n) for n in (1_000, 3_000))
     plain, learned = (error_on_test_rows(X, y, T, t, kind, norm) for kind in BASES[norm])
     assert learned < plain + 0.04
     scaling, _ = scaled(X, np.float64(y), BASES[norm][1], norm)
@@ -112,8 +112,8 @@ def test_products_of_the_slopes_of_two_halves_vanish_where_they_are_noise(norm):
 
 
 def test_the_first_round_has_equal_weights_and_the_best_one_is_kept():
-    X, y = three_of_twenty(400, 0)
-    rounds = learn_measure(X, y[:, np.newaxis], np.ones(400))
+    X, y = three_of_twenty(1_000, 0)
+    rounds = learn_measure(X, y[:, np.newaxis], np.ones(1_000))
     assert 2 <= len(rounds) <= 5
     assert_array_equal(rounds[0].weights, np.ones(20))
     errors = [each.left_out_error for each in rounds]

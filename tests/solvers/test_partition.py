@@ -6,7 +6,8 @@ from cases import samples
 from hypothesis import given, strategies as st
 from numpy.testing import assert_array_equal
 
-from kernsemble.solvers.partition import Partition, merge_equal_rows
+from kernsemble.solvers.equal_rows import EqualRows
+from kernsemble.solvers.partition import Partition
 
 SEEDS = st.integers(0, 2**16)
 
@@ -34,8 +35,7 @@ def routed(partition, x, node=0, share=1.0):
 
 @given(X=samples(), seed=SEEDS, overlap=st.sampled_from([0.0, 0.1]))
 def test_every_distinct_row_is_routed_to_the_leaves_that_contain_it(X, seed, overlap):
-    first, _ = merge_equal_rows(X)
-    distinct = X[first]
+    distinct = X[EqualRows.of(X).first]
     partition = partition_of(distinct, 3, seed, overlap=overlap)
     assert_array_equal(np.unique(partition.rows), np.arange(len(distinct)))
     assert np.diff(partition.ends).max() <= 3
@@ -90,16 +90,6 @@ def test_a_crowd_of_light_rows_is_not_in_both_children():
 def test_splits_are_at_the_median():
     X = np.random.default_rng(0).normal(size=(1024, 3))
     assert_array_equal(np.diff(partition_of(X, 128).ends), [128] * 8)
-
-
-@given(X=samples(), seed=SEEDS)
-def test_equal_rows_are_merged_into_the_first(X, seed):
-    X = X[np.random.default_rng(seed).integers(len(X), size=40)]
-    first, places = merge_equal_rows(X)
-    assert_array_equal(X[first][places], X)
-    assert len(np.unique(X, axis=0)) == len(first)
-    assert_array_equal(first, [np.flatnonzero(places == k)[0] for k in range(len(first))])
-    assert (np.diff(first) > 0).all()
 
 
 def test_weights_move_the_median():

@@ -18,6 +18,7 @@ from kernsemble.inspection import EnsembleView
 from kernsemble.kernels import Exponential, Laplacian, Stump
 from kernsemble.persistence import load, save
 from kernsemble.solvers import ridge
+from kernsemble.solvers.equal_rows import EqualRows
 from kernsemble.solvers.losses import Squared
 from kernsemble.svm import (
     InfiniteEnsembleClassifier,
@@ -76,12 +77,12 @@ def test_a_value_is_the_mean_of_the_exact_machines_of_its_leaves(monkeypatch, ov
     monkeypatch.setitem(BACKENDS, "local", replace(SMALL, overlap=overlap))
     settings = {"C": 2.0, "scaling": None, "kernel": Laplacian(0.05)}
     machine = local(**settings).fit(X, y)
-    expected = np.zeros(len(Z))
+    expected, distinct = np.zeros(len(Z)), EqualRows.of(X).first
     for part in machine.partitions_:
         routes = part.route(Z)
         row = np.repeat(np.arange(len(Z)), np.diff(routes.ends))
         for leaf in range(part.n_leaves):
-            mine = np.sort(part.rows_of(leaf))
+            mine = np.sort(distinct[part.rows_of(leaf)])
             alone = local(**settings, solver="exact").fit(X[mine], y[mine])
             entries = np.flatnonzero(routes.leaves == leaf)
             if len(entries):
@@ -102,14 +103,31 @@ def test_held_out_rows_are_predicted_by_a_refit_without_them(small, scaling):
     (folds,) = prepared.solve_all_folds([problem], Cs, held_out, SETTINGS, silent)
     for fold, left in zip(folds, held_out, strict=True):
         kept = np.delete(np.arange(300), left)
-        again = prepared.scaled_among(kept)
+        several = prepared.scaled_among(kept)
+        is_measured = scaling is not None and scaling.startswith("learned")
+        assert len(several) == (SMALL.n_partitions if is_measured else 1)
         for c, C in enumerate(Cs):
-            found = leaves.fit_leaves(
-                again, kernel, [problem.among(kept)], [C], SETTINGS.budget, silent
-            )
-            machines = LocalMachines(kernel, again.scaling, again.coordinates, found.parts)
-            expected = machines.values(X[left], SETTINGS.budget)[:, 0]
-            assert_allclose(fold.decisions[c], expected, atol=1e-9)
+            expected = []
+            for again in several:
+                found = leaves.fit_leaves(
+                    again, kernel, [problem.among(kept)], [C], SETTINGS.budget, silent
+                )
+                machines = LocalMachines(kernel, again.scaling, again.coordinates, found.parts)
+                expected.append(machines.values(X[left], SETTINGS.budget)[:, 0])
+            assert_allclose(fold.decisions[c], np.mean(expected, axis=0), atol=1e-9)
+
+
+def test_each_partition_has_a_learned_measure_of_its_own(small):
+    machine = local(scaling="learned").fit(X, y)
+    machines = machine.machines_
+    first, second = machines.each
+    assert not np.allclose(first.scaling.weights, second.scaling.weights)
+    values = [each.values(Z, machine._budget) for each in (first, second)]
+    assert_allclose(machines.values(Z, machine._budget), np.mean(values, axis=0))
+    assert len(machine.partitions_) == len(machines.all_parts) == SMALL.n_partitions
+    shares = EnsembleView.from_estimator(machine, X).learned_measure().shares
+    own = [each.scaling.feature_shares(20) for each in (first, second)]
+    assert_allclose(list(shares.values()), np.mean(own, axis=0))
 
 
 @pytest.mark.parametrize("scaling", ["rank", "learned", "learned-range"])
@@ -196,11 +214,11 @@ def test_numbers_are_fitted_in_their_unit(small):
 
 
 def test_leaves_that_need_double_precision_get_it(small, monkeypatch):
-    factorise, dtypes = ridge.factor_in_place, set()
+    factor, dtypes = ridge.factor_in_place, set()
 
     def failing(A):
         dtypes.add(A.dtype.name)
-        return 1 if A.dtype == np.float32 else factorise(A)
+        return 1 if A.dtype == np.float32 else factor(A)
 
     monkeypatch.setattr(ridge, "factor_in_place", failing)
     assert local(C=1.0).fit(X, y).score(Z, z) > 0.7
@@ -302,11 +320,27 @@ def test_cross_validation_selects_c_and_kernel(small):
     assert len(search.partitions_) == 2
 
 
-def test_views_explain_that_leaves_have_no_decomposition(small):
+def test_views_of_machines_on_leaves_are_averages_over_given_rows(small):
     machine = local().fit(X, y)
-    with pytest.raises(TypeError, match="permutation_importance"):
-        EnsembleView.from_estimator(machine)
+    with pytest.raises(ValueError, match="stores no training rows"):
+        EnsembleView.from_estimator(machine).explain(Z[:2])
+    view = EnsembleView.from_estimator(machine, X)
+    found = view.explain(Z[:2], n_background=5, n_permutations=10)
+    total = found.intercept + found.contributions.sum(axis=1)
+    assert_allclose(total, machine.decision_function(Z[:2]), atol=1e-4)
+    assert not found.is_exact
+    assert view.exactness == "exact: none; averaged over rows: machines on leaves"
     assert "local" in machine._repr_html_()
+
+
+@pytest.mark.parametrize("scaling", ["learned", "learned-directions", "effects"])
+def test_views_leave_out_columns_without_weight(small, scaling):
+    rows = np.column_stack([X[:, :3], np.zeros(len(X))])
+    kernel = "exponential" if scaling == "learned-directions" else "laplacian"
+    machine = local(kernel=kernel, scaling=scaling).fit(rows, y)
+    view = EnsembleView.from_estimator(machine, rows)
+    found = view.explain(rows[:2], n_background=5, n_permutations=10)
+    assert_allclose(found.contributions[:, 3], 0.0, atol=1e-9)
 
 
 def test_progress_counts_leaves(small, capsys):

@@ -338,8 +338,8 @@ def test_many_rows_race_only_if_stumps_need_a_matrix_as_well():
 def test_an_automatic_loss_is_squared_for_a_vote_smooth_on_tables_and_else_the_hinge():
     machine = InfiniteEnsembleClassifierCV("auto", loss="auto")
     machine.mixed_table_, machine.n_features_in_, machine.classes_ = None, 2, [0, 1]
-    for n, expected in ((10_000, "squared"), (10_001, "logistic")):
+    for n, solver in ((10_000, "exact"), (10_001, "local")):
         machine._choose_backend(TrainingRows(np.zeros((n, 2)), np.ones(n), np.zeros(2, dtype=bool)))
-        assert machine.loss_ == expected
+        assert (machine.loss_, machine.solver_) == ("squared", solver)
     for kernel, rows, expected in (("stump", X, "hinge"), ("auto", sparse.csr_array(X), "squared")):
         assert InfiniteEnsembleClassifierCV(kernel, Cs=[1.0]).fit(rows, y).loss_ == expected

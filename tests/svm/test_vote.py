@@ -20,7 +20,7 @@ from kernsemble.exceptions import ArgumentError
 from kernsemble.persistence import load, save
 from kernsemble.svm import InfiniteEnsembleClassifierCV, InfiniteEnsembleRegressorCV
 from kernsemble.svm.backends.prepared_matrix import PreparedMatrix
-from kernsemble.svm.vote import voting
+from kernsemble.svm.vote import effort
 from kernsemble.svm.vote.trials import Clock
 
 pytestmark = pytest.mark.large  # too slow without compilation
@@ -254,8 +254,8 @@ def test_the_clock_ends_at_a_share_of_its_budget():
 @pytest.mark.parametrize("family", [vote, regression])
 def test_members_of_long_samples_are_those_of_explicit_refits(family, monkeypatch):
     rows, answers = (X, y) if family is vote else (R, target)
-    monkeypatch.setattr(voting, "LONG_ROWS", 100)
-    monkeypatch.setattr(voting, "MOST_WORK", 1.0)
+    monkeypatch.setattr(effort, "LONG_ROWS", 100)
+    monkeypatch.setattr(effort, "MOST_WORK", 1.0)
     found = family().fit(rows, answers)
     monkeypatch.setattr(PreparedMatrix, "solve_with_fold", lambda *_: None)
     refitted = family().fit(rows, answers)

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kernsemble._counts import counted, readable
+from kernsemble._folds import fold_scores
 from kernsemble.cli.console import note, show_table, write_line
 from kernsemble.cli.kernel_search import KernelSearch, LeaderboardEntry, search_summary
 from kernsemble.cli.stopwatch import Stopwatch
@@ -180,8 +181,9 @@ def show(fitted: Fitted) -> None:
     """Write the leaderboard, the scores, the files and the time; the headline is the last line."""
     board, scored = fitted.board, fitted.scored
     rows = [[str(place), *_cells(each)] for place, each in enumerate(board[:MAX_SHOWN], start=1)]
-    n_folds = fitted.model.cv.get_n_splits()
-    show_table(f"Leaderboard, means over {n_folds} folds", ["", *_header(board)], rows)
+    n_folds = fold_scores(fitted.model.cv_results_).shape[1]
+    how = f"means over {n_folds} folds" if n_folds > 1 else "on one fold"
+    show_table(f"Leaderboard, {how}", ["", *_header(board)], rows)
     if fitted.members:
         _show_members(fitted.members, _header(board)[-1])
     write_line(f"selected: {_selected(fitted)}")

@@ -3,6 +3,7 @@
 Results are arrays that `to_frame` converts into DataFrames; Display objects plot them.
 """
 
+from kernsemble.inspection.average_effects import AverageEffect
 from kernsemble.inspection.averaged_stumps import AveragedStumps
 from kernsemble.inspection.boundary_display import DecisionBoundaryDisplay
 from kernsemble.inspection.class_machines import by_class, feature_importances
@@ -22,6 +23,7 @@ from kernsemble.inspection.shape_functions import Shape, StumpDensity
 from kernsemble.inspection.training_curves import TrainingCurves, TrainingCurvesDisplay
 
 __all__ = [
+    "AverageEffect",
     "AveragedStumps",
     "ContributionDisplay",
     "DecisionBoundaryDisplay",

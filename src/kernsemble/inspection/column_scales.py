@@ -6,7 +6,7 @@ from typing import Self, TypeAlias
 import numpy as np
 
 from kernsemble._typing import FloatArray, IntArray
-from kernsemble.preprocessing import AnyScaling, EffectScaling, FeatureScaling, LearnedScaling
+from kernsemble.preprocessing import AnyScaling, FeatureScaling, LearnedScaling
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,10 +51,8 @@ def as_column_scaling(scaling: AnyScaling) -> ColumnScaling | None:
 
 def column_of_coordinates(scaling: AnyScaling, coordinates: IntArray) -> IntArray | None:
     """Return the column that each coordinate depends on, −1 for none; None for directions."""
-    if isinstance(scaling, FeatureScaling):
-        return coordinates
-    columns = coordinates // scaling.n_per_column
-    if isinstance(scaling, EffectScaling):
+    columns = scaling.columns_of(coordinates)
+    if not isinstance(scaling, LearnedScaling):
         return columns
     if scaling.weights.ndim == 2:
         return None
@@ -63,5 +61,4 @@ def column_of_coordinates(scaling: AnyScaling, coordinates: IntArray) -> IntArra
 
 def columns_of_directions(scaling: LearnedScaling) -> IntArray:
     """Return the columns that have a part in some learned direction."""
-    is_used = scaling.weights.any(axis=1).reshape(-1, scaling.n_per_column).any(axis=1)
-    return np.flatnonzero(is_used)
+    return np.unique(scaling.columns_of(np.flatnonzero(scaling.weights.any(axis=1))))

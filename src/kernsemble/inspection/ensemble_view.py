@@ -11,6 +11,11 @@ from kernsemble._counts import counted
 from kernsemble._html_cards import bar_chart, card
 from kernsemble._model_cards import facts
 from kernsemble._typing import ArrayLike, FloatArray
+from kernsemble.inspection.average_effects import (
+    AverageEffect,
+    average_interactions,
+    grid_of,
+)
 from kernsemble.inspection.averaged_stumps import AveragedStumps
 from kernsemble.inspection.dataframes import concatenated
 from kernsemble.inspection.decomposition import Decomposition
@@ -205,6 +210,55 @@ class EnsembleView:
             name: Shape.total(found[d]) if d in found else Shape(missing=0.0)
             for d, name in enumerate(self.feature_names)
         }
+
+    def average_effect(
+        self, feature: str | int, n_points: int = 20, n_background: int = 200
+    ) -> AverageEffect:
+        """Return the effect of a feature, averaged over background rows.
+
+        The effect of additive terms is exact, that of terms of several features has a standard
+        error.
+
+        Parameters
+        ----------
+        feature : str or int
+            Feature, by name or by index.
+        n_points : int, default=20
+            Maximum number of values of the feature, at equal shares of the background rows.
+        n_background : int, default=200
+            Maximum number of background rows, drawn at random.
+
+        Returns
+        -------
+        AverageEffect
+
+        Examples
+        --------
+        >>> from kernsemble.datasets import make_threenorm
+        >>> from kernsemble.inspection import EnsembleView
+        >>> from kernsemble.svm import InfiniteEnsembleClassifier
+        >>> X, y = make_threenorm(200, random_state=0)
+        >>> view = EnsembleView.from_estimator(InfiniteEnsembleClassifier("laplacian").fit(X, y))
+        >>> found = view.average_effect("x0", n_points=5)
+        >>> len(found.values), found.is_exact
+        (5, False)
+        """
+        check_count("n_points", n_points)
+        check_count("n_background", n_background)
+        column, known = self.model.feature_index(feature), self._known_background()
+        values = grid_of(known[:, column], n_points)
+        additive = self.shapes[self.feature_names[column]](values)
+        background = _random_rows(known, n_background, 0)
+        terms = self.decomposition.interactions
+        averages, errors = average_interactions(terms, column, values, background)
+        return AverageEffect(values, additive + averages, errors, additive)
+
+    @property
+    def exactness(self) -> str:
+        """The terms whose functions are exact, and those that are averaged over rows."""
+        n, several = len({each.column for each in self.decomposition.additive}), self.interactions
+        exact = f"functions of {counted(n, 'feature')}" if n else "none"
+        return f"exact: {exact}; averaged over rows: {', '.join(several) or 'none'}"
 
     @cached_property
     def densities(self) -> dict[str, list[StumpDensity]]:

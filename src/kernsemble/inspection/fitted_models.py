@@ -16,6 +16,11 @@ from kernsemble._validation import class_codes
 from kernsemble.boosting.voting_ensemble import VotingEnsemble, decisions
 from kernsemble.inspection.decomposition import Decomposition
 from kernsemble.inspection.expansion_decomposition import SupportVectors, decompose_expansion
+from kernsemble.inspection.local_decomposition import (
+    decompose_local,
+    in_double_precision,
+    learned_scalings_of,
+)
 from kernsemble.inspection.table_decomposition import combined_tables, decompose_tables
 from kernsemble.inspection.vote_decomposition import decompose_votes
 from kernsemble.kernels import Kernel
@@ -251,6 +256,30 @@ class SupportVectorModel(KernelMachineModel):
         return self.fitted.support_vectors_, "the support vectors"
 
 
+class LocalModel(KernelMachineModel):
+    """Machines on leaves of the rows; they have no common norm, and store no rows."""
+
+    @property
+    def n_kernel_values(self) -> int:
+        machines: LocalMachines = self.fitted.machines_
+        return machines.n_kernel_values
+
+    @property
+    def learned_scalings(self) -> list[tuple[float, LearnedScaling]]:
+        return learned_scalings_of(self.fitted.machines_, 1.0)
+
+    def decompose(self, machine: int) -> Decomposition:
+        return decompose_local(self.fitted.machines_, machine, 1.0, "machines on leaves")
+
+    def values(self, X: ArrayLike) -> FloatArray:
+        rows = self.fitted._read_again(X)
+        return in_double_precision(self.fitted.machines_).values(rows, self.fitted._budget)
+
+    @property
+    def training_rows(self) -> tuple[Rows | None, str]:
+        return None, "nothing"
+
+
 class VoteModel(KernelMachineModel):
     r"""A vote :math:`F(x) = \sum_m w_m f_m(x) + b` of kernel machines, the sum of its members."""
 
@@ -268,16 +297,21 @@ class VoteModel(KernelMachineModel):
 
     @property
     def n_kernel_values(self) -> int:
-        n_expansions = sum(not each.has_tables for each in self.machines.members)
-        return n_expansions * self.machines.rows.shape[0]
+        members = self.machines.members
+        n_expansions = sum(each.shares_rows for each in members)
+        local = [each.machines for each in members if isinstance(each.machines, LocalMachines)]
+        n_local = sum(each.n_kernel_values for each in local)
+        return n_expansions * self.machines.rows.shape[0] + n_local
 
     @property
     def learned_scalings(self) -> list[tuple[float, LearnedScaling]]:
-        return [
-            (each.share, each.scaling)
-            for each in self.machines.members
-            if isinstance(each.scaling, LearnedScaling)
-        ]
+        found = []
+        for each in self.machines.members:
+            if isinstance(each.machines, LocalMachines):
+                found += learned_scalings_of(each.machines, each.share)
+            elif isinstance(each.scaling, LearnedScaling):
+                found.append((each.share, each.scaling))
+        return found
 
     @cached_property
     def _rows(self) -> FloatArray:
@@ -295,6 +329,8 @@ class VoteModel(KernelMachineModel):
             weights = np.zeros((1, len(machines.tables.intercept)))
             weights[0, machine] = member.weight
             return decompose_tables(combined_tables(machines.tables, weights), 0, categories)
+        if isinstance(machines, LocalMachines):
+            return decompose_local(machines, machine, member.weight, member.name)
         assert isinstance(machines, SupportVectorMachines)
         beta = member.weight * machines.coefficients[machine]
         rows, scaled = self._rows, machines.coordinates
@@ -313,6 +349,8 @@ class VoteModel(KernelMachineModel):
         total = np.repeat(self.machines.intercept[np.newaxis], rows.shape[0], axis=0)
         for each in self.machines.members:
             machines = self.machines.machines_of(each)
+            if isinstance(machines, LocalMachines):
+                machines = in_double_precision(machines)
             values = machines.values(rows, budget)
             if isinstance(machines, SupportVectorMachines):
                 values = values - machines.intercept
@@ -321,7 +359,8 @@ class VoteModel(KernelMachineModel):
 
     @property
     def training_rows(self) -> tuple[Rows | None, str]:
-        return self.machines.rows, "the training rows"
+        is_sample = any(isinstance(each.machines, LocalMachines) for each in self.machines.members)
+        return self.machines.rows, f"{'a sample of ' if is_sample else ''}the training rows"
 
 
 class VotingModel(FittedModel):
@@ -373,13 +412,9 @@ def as_fitted_model(model: Any) -> FittedModel:
     if isinstance(model, (KernelMachine, SVMPath, MultiplicativeSVC)):
         check_is_fitted(model, ["machines_", "support_"], all_or_any=any)
         machines = getattr(model, "machines_", None)
-        if isinstance(machines, LocalMachines):
-            raise TypeError(
-                "model has solver = 'local', whose machines on leaves have no common "
-                "decomposition: use sklearn.inspection.permutation_importance, or fit a sample of "
-                "the rows with solver='exact'"
-            )
-        return (VoteModel if isinstance(machines, VoteMachines) else SupportVectorModel)(model)
+        if isinstance(machines, VoteMachines):
+            return VoteModel(model)
+        return (LocalModel if isinstance(machines, LocalMachines) else SupportVectorModel)(model)
     raise TypeError(
         f"model = {model!r}: pass a fitted model of kernsemble.svm or kernsemble.boosting; for a "
         "pipeline, pass its last step and rows transformed by the steps before it"

@@ -17,12 +17,12 @@ import numpy as np
 
 from kernsemble._typing import BoolArray, FloatArray, IntArray
 from kernsemble._value_object import Value
-from kernsemble.preprocessing.distinct_rows import DistinctRows
 from kernsemble.preprocessing.scaling import FeatureScaling
 from kernsemble.solvers.additive import Tables, solve_additive, solve_additive_folds
 from kernsemble.solvers.additive.levels import Levels
 from kernsemble.solvers.additive.look_up import Evaluator
 from kernsemble.solvers.additive.quantise import quantise
+from kernsemble.solvers.equal_rows import EqualRows
 from kernsemble.solvers.losses import Logistic, Smooth, Squared
 
 N_PARTS = 5  # number of parts of the rows that are left out in turn
@@ -57,6 +57,10 @@ class EffectScaling(Value):
     def n_per_column(self) -> int:
         """The number of coordinates of a column."""
         return len(self.heights[0])
+
+    def columns_of(self, coordinates: IntArray) -> IntArray:
+        """Return the column that each coordinate depends on."""
+        return coordinates // self.n_per_column
 
     def transform(self, X: FloatArray) -> FloatArray:
         """Return the coordinates of rows, of shape (n, n_features * n_targets)."""
@@ -129,7 +133,7 @@ class EffectLearner:
         """
         present = np.flatnonzero(weight > 0.0)
         known = () if parts is None else (parts[present, np.newaxis],)
-        found = DistinctRows.of(X[present], targets[present], *known)
+        found = EqualRows.of(X[present], targets[present], *known)
         first, counts = present[found.first], found.sums(weight[present])
         group = np.full(len(X), len(first))
         group[present] = found.group

@@ -29,7 +29,7 @@ from kernsemble._typing import FloatArray, IntArray
 from kernsemble._value_object import Value
 from kernsemble.kernels import Exponential, Laplacian
 from kernsemble.kernels.radial import Radial
-from kernsemble.preprocessing.distinct_rows import DistinctRows
+from kernsemble.solvers.equal_rows import EqualRows
 from kernsemble.solvers.feature_gradients import slopes
 from kernsemble.solvers.ridge import Ridge
 
@@ -67,7 +67,7 @@ class LearnedScaling(Value):
 
     Attributes
     ----------
-    base : FeatureScaling or EffectScaling
+    base : FeatureScaling, EffectScaling or IndicatorScaling
         The scale below the weights.
     weights : array of shape (n_coordinates,) or (n_coordinates, n_coordinates)
         The weight of each coordinate, at most 1; or a matrix of directions.
@@ -94,10 +94,9 @@ class LearnedScaling(Value):
         """Whether rows may have categories and missing values."""
         return bool(self.base.accepts_categories)
 
-    @property
-    def n_per_column(self) -> int:
-        """The number of coordinates of a column."""
-        return int(self.base.n_per_column)
+    def columns_of(self, coordinates: IntArray) -> IntArray:
+        """Return the column that each coordinate of the base depends on."""
+        return np.asarray(self.base.columns_of(coordinates))
 
     def transform(self, X: FloatArray) -> FloatArray:
         """Return the weighted coordinates of rows."""
@@ -106,7 +105,8 @@ class LearnedScaling(Value):
     def feature_shares(self, n_features: int) -> FloatArray:
         """Return the share of the hypotheses on each feature, which sum to 1."""
         sizes = np.abs(self.weights) if self.weights.ndim == 1 else _lengths(self.weights)
-        shares = sizes.reshape(n_features, -1).sum(axis=1)
+        columns = self.columns_of(np.arange(len(sizes)))
+        shares = np.bincount(columns, sizes, minlength=n_features)
         return np.asarray(shares / (shares.sum() or 1.0))
 
 
@@ -264,7 +264,7 @@ def _sampled(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return the distinct rows and their weights, or a random sample of them."""
     present = np.flatnonzero(weight > 0.0)
-    found = DistinctRows.of(coordinates[present], targets[present])
+    found = EqualRows.of(coordinates[present], targets[present])
     rows, counts = present[found.first], found.sums(weight[present])
     if len(rows) > most:
         rng = np.random.default_rng(seed)

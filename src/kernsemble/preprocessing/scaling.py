@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from kernsemble._arguments import check_choice
-from kernsemble._typing import BoolArray, FloatArray, Rows
+from kernsemble._typing import BoolArray, FloatArray, IntArray, Rows
 from kernsemble._validation import column_ends
 from kernsemble._value_object import Value
 from kernsemble.hypotheses import StumpSet
@@ -32,7 +32,6 @@ class FeatureScaling(Value):
     stumps: StumpSet | None = None
 
     accepts_categories = False
-    n_per_column = 1
 
     @classmethod
     def from_rows(cls, X: Rows, kind: ScalingKind | None, weight: FloatArray) -> Self:
@@ -76,6 +75,10 @@ class FeatureScaling(Value):
             return self
         centre = None if self.centre is None else self.centre[[column]]
         return replace(self, centre=centre, half_range=self.half_range[[column]])
+
+    def columns_of(self, coordinates: IntArray) -> IntArray:
+        """Return the column that each coordinate depends on, which is its own."""
+        return coordinates
 
     def bends(self, column: int) -> FloatArray:
         """Return the values of a column between which its scale is a straight line."""

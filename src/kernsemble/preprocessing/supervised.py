@@ -13,7 +13,9 @@ from scipy import sparse
 from kernsemble._typing import BoolArray, FloatArray, IntArray, Rows
 from kernsemble.kernels import Exponential, Laplacian
 from kernsemble.preprocessing.effects import EffectLearner, EffectScaling
+from kernsemble.preprocessing.indicators import IndicatorScaling
 from kernsemble.preprocessing.learned_measure import (
+    MAX_ROWS,
     LearnedScaling,
     Norm,
     best_round,
@@ -27,13 +29,15 @@ if TYPE_CHECKING:
 
 LearnedKind: TypeAlias = Literal[
     "learned", "learned-range", "learned-distinct", "learned-directions", "effects",
-    "learned-effects",
+    "learned-effects", "learned-indicators",
 ]  # fmt: skip
 AnyKind: TypeAlias = Literal[
     "range", "rank", "distinct", "learned", "learned-range", "learned-distinct",
-    "learned-directions", "effects", "learned-effects",
+    "learned-directions", "effects", "learned-effects", "learned-indicators",
 ]  # fmt: skip
 AnyScaling: TypeAlias = FeatureScaling | LearnedScaling | EffectScaling
+
+INDICATORS = "learned-indicators"
 
 BASES: dict[str, ScalingKind] = {
     "learned": "rank",
@@ -53,13 +57,20 @@ def is_learned(kind: str | None) -> "TypeIs[LearnedKind]":
 
 def accepts_categories(kind: str | None) -> bool:
     """Return whether a scaling makes numbers of categories and missing values."""
-    return kind in {"effects", "learned-effects"}
+    return kind in {"effects", "learned-effects", INDICATORS}
 
 
 class Scaled(NamedTuple):
     """A scaling, and the coordinates of the rows that it was learned from."""
 
     scaling: AnyScaling
+    coordinates: FloatArray
+
+
+class _Base(NamedTuple):
+    """A scaling below a learned measure, and the coordinates of rows."""
+
+    scaling: FeatureScaling | EffectScaling | IndicatorScaling
     coordinates: FloatArray
 
 
@@ -83,6 +94,10 @@ class TargetScaling:
         Norm of the kernel's distance.
     parts : array of shape (n,) or None
         The part of each row that is left out together for effects; random parts by default.
+    max_rows : int
+        Number of rows above which a measure is learned from a sample of them.
+    seed : int
+        Random seed of the sample, and of its halves.
     """
 
     kind: LearnedKind
@@ -92,6 +107,8 @@ class TargetScaling:
     targets: FloatArray
     norm: Norm = "l1"
     parts: IntArray | None = None
+    max_rows: int = MAX_ROWS
+    seed: int = 0
     known: dict[bytes, Scaled] = field(default_factory=dict)  # the latest scalings, by their rows
     effects: list[EffectLearner] = field(default_factory=list)  # one, once it is needed
 
@@ -105,6 +122,8 @@ class TargetScaling:
         targets: FloatArray,
         norm: Norm = "l1",
         parts: IntArray | None = None,
+        max_rows: int = MAX_ROWS,
+        seed: int = 0,
     ) -> Self:
         """Check that the scaling can be learned from these rows."""
         if sparse.issparse(X):
@@ -123,11 +142,11 @@ class TargetScaling:
                 "scaling = 'learned-directions' needs a kernel of Euclidean distances: use "
                 "Exponential(), Gaussian() or Perceptron(), or scaling='learned'"
             )
-        return cls(kind, X, weight, is_category, targets, norm, parts)
+        return cls(kind, X, weight, is_category, targets, norm, parts, max_rows, seed)
 
-    def sibling(self, kind: LearnedKind, norm: Norm) -> Self:
+    def sibling(self, kind: LearnedKind, norm: Norm, seed: int) -> Self:
         """Return another scaling of the same rows and targets, with the same additive machines."""
-        return replace(self, kind=kind, norm=norm, known={})
+        return replace(self, kind=kind, norm=norm, seed=seed, known={})
 
     def effect_learner(self) -> EffectLearner:
         """Return the additive machines, whose C all rows select."""
@@ -155,13 +174,17 @@ class TargetScaling:
     def _learn(self, rows: IntArray) -> Scaled:
         base = self._base(rows)
         if self.kind == "effects":
-            return self._in_mean_distances(base, self.weight[rows])
+            assert isinstance(base.scaling, EffectScaling)
+            found = Scaled(base.scaling, base.coordinates)
+            return self._in_mean_distances(found, self.weight[rows])
         rounds = learn_measure(
             base.coordinates,
             self.targets[rows],
             self.weight[rows],
             self.norm,
             has_directions=self.kind == "learned-directions",
+            max_rows=self.max_rows,
+            seed=self.seed,
         )
         weights = best_round(rounds).weights
         scaling = LearnedScaling(base.scaling, weights, rounds)
@@ -176,10 +199,13 @@ class TargetScaling:
         assert unit is not None
         return Scaled(replace(scaled.scaling, unit=unit), unit * scaled.coordinates)
 
-    def _base(self, rows: IntArray) -> Scaled:
+    def _base(self, rows: IntArray) -> _Base:
         """Return the scaling below the learned measure."""
-        if accepts_categories(self.kind):
-            return Scaled(*self.effect_learner().fit(rows))
         X, weight = self.X[rows], self.weight[rows]
+        if self.kind == INDICATORS:
+            indicators = IndicatorScaling.from_rows(X, weight, self.is_category)
+            return _Base(indicators, indicators.transform(X))
+        if accepts_categories(self.kind):
+            return _Base(*self.effect_learner().fit(rows))
         scaling = FeatureScaling.from_rows(X, BASES[self.kind], weight)
-        return Scaled(scaling, scaling.transform(X))
+        return _Base(scaling, scaling.transform(X))

@@ -3,7 +3,7 @@ r"""Partitions of rows into leaves, by splits at the median along random directi
 A node with more than `leaf_rows` rows draws a direction v, whose coordinates are standard normal,
 and splits at the weighted median of :math:`v^\top x`. Columns that are scaled by a learned measure
 therefore determine the splits in proportion to their weights. Only rows that are equal cannot be
-split, so the caller merges these (`merge_equal_rows`).
+split, so the caller merges these (`EqualRows`).
 
 Around the median there is a zone from which rows belong to both sides: between its ends, the share
 of the second child rises linearly from 0 to 1, so that a function that is fitted on every leaf is
@@ -151,24 +151,6 @@ class _Split(NamedTuple):
     upper: float
     is_first: BoolArray
     is_second: BoolArray
-
-
-def merge_equal_rows(X: FloatArray) -> tuple[IntArray, IntArray]:
-    """Return the first of equal rows, and the place of every row among these."""
-    if len(X) == 0:
-        return np.arange(0), np.arange(0)
-    rows = np.arange(len(X))
-    sums = _sums(X, rows, _direction(X, rows, np.random.default_rng(0)))
-    order = np.argsort(sums, kind="stable")
-    is_tied = np.append(False, sums[order[1:]] == sums[order[:-1]])
-    after = np.flatnonzero(is_tied)
-    is_tied[after] = (X[order[after]] == X[order[after - 1]]).all(axis=1)
-    group = np.empty(len(X), dtype=np.intp)
-    group[order] = np.cumsum(~is_tied) - 1
-    first = order[~is_tied]  # the sort is stable
-    rank = np.empty(len(first), dtype=np.intp)
-    rank[np.argsort(first)] = np.arange(len(first))
-    return np.sort(first), rank[group]
 
 
 def _split(

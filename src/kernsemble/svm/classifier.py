@@ -147,11 +147,12 @@ class InfiniteEnsembleClassifier(EnsembleClassifier):
     scaling : str or None, default="range"
         Scaling of the features, computed from the training rows: "range" to [−1, 1] as in the
         papers, "rank" to their distribution function, "distinct" to equal steps between
-        neighbouring values. Learned from the targets, for the exact solver: "learned" gives each
-        feature a weight on ranks, "learned-range" and "learned-distinct" on the other scales;
+        neighbouring values. Learned from the targets, not for the additive solver: "learned" gives
+        each feature a weight on ranks, "learned-range" and "learned-distinct" on other scales;
         "learned-directions" learns directions, for Euclidean distances; "effects" is the function
         of each column in an additive machine, for categories and missing values too, and
-        "learned-effects" gives these weights.
+        "learned-effects" gives these weights; "learned-indicators" gives weights to ranks of
+        numbers and to indicators of categories and missing values.
     multiclass : {"auto", "one-vs-one", "one-vs-rest"}, default="auto"
         Reduction of more than two classes: a vote of one machine per pair of classes, as in
         LIBSVM, or the largest value of one machine per class. "auto" is one-vs-one for up to 20

@@ -19,7 +19,7 @@ from kernsemble._jobs import within_n_jobs
 from kernsemble._progress import Task, with_callbacks
 from kernsemble._typing import ArrayLike, FloatArray, IntArray
 from kernsemble.kernels import Kernel
-from kernsemble.svm.backends.base import Backend, SolverSettings, TrainingRows
+from kernsemble.svm.backends.base import SolverSettings, TrainingRows
 from kernsemble.svm.calibration import Calibration, MultinomialLink
 from kernsemble.svm.classifier import EnsembleClassifier
 from kernsemble.svm.model_selection.cross_validation import (
@@ -54,10 +54,10 @@ class InfiniteEnsembleClassifierCV(SelectsSettings, EnsembleClassifier):
         Kernel, an unbound expression or a name, or a list to select from. Radial kernels that
         differ in gamma only share their distances. With "auto", machines of several kernels and
         scalings vote: trees, polytopes, Gaussians and stumps, on given and learned scales, with
-        weights that minimise the log-loss of held-out predictions. With ``loss="hinge"`` kernels
-        race instead, many on few rows, few on many, and one is selected. With
-        ``solver="additive"`` or another loss, and by default on more than 10,000 rows, "auto" is
-        stumps on every scale.
+        weights that minimise the log-loss of held-out predictions; on more than 10,000 rows, or
+        if memory is short, machines on leaves and an additive one, in time linear in the rows.
+        With ``loss="hinge"`` kernels race instead, many on few rows, few on many, and one is
+        selected. With ``solver="additive"`` or another loss, "auto" is stumps on every scale.
     Cs : sequence of float, optional
         Values of C to select from. By default those of the papers, 2**-17, 2**-15, ..., 2**3; in
         a race multiples of ``C="scale"`` from a quarter to 64, and with the additive solver from
@@ -75,9 +75,9 @@ class InfiniteEnsembleClassifierCV(SelectsSettings, EnsembleClassifier):
     scaling : str, None, list of those or "auto", default="auto"
         Scaling of the features, or a list to select from: "range" to [−1, 1] as in the papers,
         "rank" to their distribution function, "distinct" to equal steps between neighbouring
-        values; "learned", "learned-range", "learned-distinct", "learned-directions", "effects" and
-        "learned-effects" are learned from the targets, for the exact solver. "auto" is "range", and
-        for ``kernel="auto"`` all that suit the rows.
+        values; "learned", "learned-range", "learned-distinct", "learned-directions", "effects",
+        "learned-effects" and "learned-indicators" are learned from the targets, for the exact and
+        local solvers. "auto" is "range", and for ``kernel="auto"`` all that suit the rows.
     multiclass : {"auto", "one-vs-one", "one-vs-rest"}, default="auto"
         Reduction of more than two classes: a vote of one machine per pair of classes, as in
         LIBSVM, or the largest value of one machine per class. "auto" is one-vs-one for up to 20
@@ -104,7 +104,7 @@ class InfiniteEnsembleClassifierCV(SelectsSettings, EnsembleClassifier):
         `DecisionTree` and sums of them); "local" fits the squared loss on the leaves of
         partitions of the rows, for any kernel, at a cost linear in the number of rows. "auto" is
         exact while the matrix is cheap, and additive for more rows, losses other than the hinge,
-        missing values, and categories if the kernel is such a sum.
+        missing values, and categories if the kernel is such a sum; a vote is exact or local.
     loss : {"auto", "hinge", "logistic", "squared_hinge", "squared"}, default="auto"
         Loss function. "auto" is the squared loss for a vote, else the papers' hinge if the exact
         solver is used, and the logistic loss if the additive one is, where it is as accurate and
@@ -156,7 +156,7 @@ class InfiniteEnsembleClassifierCV(SelectsSettings, EnsembleClassifier):
     calibration_ : Calibration or MultinomialLink
         The calibration curve of each machine, or the link of a vote; None if `calibration` is.
     out_of_fold_ : OutOfFold
-        Predictions of the training rows by machines that were fitted without them: `rows`,
+        Predictions of training rows by machines that were fitted without them: `rows`,
         `folds`, `predicted`, `values` and `probabilities`.
     solver_, loss_ : str
         The solver and the loss that were used.
@@ -166,7 +166,7 @@ class InfiniteEnsembleClassifierCV(SelectsSettings, EnsembleClassifier):
         The function of each column, direction or grid as a table of its levels or cells.
         Additive solver only.
     partitions_ : tuple of Partition
-        The leaves of the training rows. Local solver only.
+        The leaves of the training rows. Local solver only, not after a vote.
     sampling_error_ : float
         Root mean square error due to sampled hypotheses: of distances by directions, relative to
         them, or of the kernel by grids, relative to its weight. The larger of the two, 0 if
@@ -316,10 +316,10 @@ class InfiniteEnsembleClassifierCV(SelectsSettings, EnsembleClassifier):
             self.out_of_fold_ = self._out_of_fold(selection, *held_out)
             self._refit(selection, settings, task)
 
-    def _can_vote(self, rows: TrainingRows, backend: Backend) -> bool:
+    def _can_vote(self, rows: TrainingRows) -> bool:
         is_by_class = self.multiclass != "one-vs-one" and self.decision_function_shape == "ovr"
         has_one_machine = len(self.classes_) == 2
-        return super()._can_vote(rows, backend) and (is_by_class or has_one_machine)
+        return super()._can_vote(rows) and (is_by_class or has_one_machine)
 
     def _fit_vote(
         self,
@@ -358,6 +358,7 @@ class InfiniteEnsembleClassifierCV(SelectsSettings, EnsembleClassifier):
             self.calibration_ = None
         known = self.classes_, self.reduction_, probabilities
         self.out_of_fold_ = OutOfFold.of_classes(vote.splits, vote.values, *known)
+        vote.check_not_interrupted()
 
     def _out_of_fold(self, selection: Selection, codes: IntArray, weight: FloatArray) -> OutOfFold:
         """Return the predictions of held-out rows, with probabilities if there are any."""

@@ -61,11 +61,12 @@ class InfiniteEnsembleRegressor(EnsembleRegressor):
     scaling : str or None, default="range"
         Scaling of the features, computed from the training rows: "range" to [−1, 1] as in the
         papers, "rank" to their distribution function, "distinct" to equal steps between
-        neighbouring values. Learned from the targets, for the exact solver: "learned" gives each
-        feature a weight on ranks, "learned-range" and "learned-distinct" on the other scales;
+        neighbouring values. Learned from the targets, not for the additive solver: "learned" gives
+        each feature a weight on ranks, "learned-range" and "learned-distinct" on other scales;
         "learned-directions" learns directions, for Euclidean distances; "effects" is the function
         of each column in an additive machine, for categories and missing values too, and
-        "learned-effects" gives these weights.
+        "learned-effects" gives these weights; "learned-indicators" gives weights to ranks of
+        numbers and to indicators of categories and missing values.
     max_iter : int or None, default=None
         Maximum number of iterations per machine.
     cache_size : float or None, default=None

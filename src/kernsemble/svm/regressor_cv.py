@@ -36,8 +36,8 @@ class InfiniteEnsembleRegressorCV(SelectsSettings, EnsembleRegressor):
     kernel : str, Kernel or list of those, default="auto"
         Kernel, an unbound expression or a name, or a list to select from. With "auto", machines
         of several kernels and scalings vote, with weights that minimise the squared error of
-        held-out predictions; with ``loss="epsilon_insensitive"`` kernels race instead, at the
-        smallest epsilon. See `InfiniteEnsembleClassifierCV`.
+        held-out predictions, at any number of rows; with ``loss="epsilon_insensitive"`` kernels
+        race instead, at the smallest epsilon. See `InfiniteEnsembleClassifierCV`.
     Cs : sequence of float, optional
         Values of C to select from, in standard deviations of y. By default 2**-11, 2**-9, ...,
         2**7; in a race or with the additive solver multiples of ``C="scale"``.
@@ -51,9 +51,9 @@ class InfiniteEnsembleRegressorCV(SelectsSettings, EnsembleRegressor):
     scaling : str, None, list of those or "auto", default="auto"
         Scaling of the features, or a list to select from: "range" to [−1, 1] as in the papers,
         "rank" to their distribution function, "distinct" to equal steps between neighbouring
-        values; "learned", "learned-range", "learned-distinct", "learned-directions", "effects" and
-        "learned-effects" are learned from the targets, for the exact solver. "auto" is "range", and
-        for ``kernel="auto"`` all that suit the rows.
+        values; "learned", "learned-range", "learned-distinct", "learned-directions", "effects",
+        "learned-effects" and "learned-indicators" are learned from the targets, for the exact and
+        local solvers. "auto" is "range", and for ``kernel="auto"`` all that suit the rows.
     tol : float, default=1e-3
         Largest violation of the optimality (KKT) conditions at which to stop, in standard
         deviations of y; for the additive solver, the duality gap relative to the objective.
@@ -71,7 +71,7 @@ class InfiniteEnsembleRegressorCV(SelectsSettings, EnsembleRegressor):
         `DecisionTree` and sums of them); "local" fits the squared loss on the leaves of
         partitions of the rows, for any kernel, at a cost linear in the number of rows. "auto" is
         exact while the matrix is cheap, and additive for more rows, losses other than the hinge,
-        missing values, and categories if the kernel is such a sum.
+        missing values, and categories if the kernel is such a sum; a vote is exact or local.
     loss : {"auto", "epsilon_insensitive", "squared"}, default="auto"
         Loss function: that of support vector regression, or half the squared error, which has
         no epsilon, and whose C does not depend on the unit of y. "auto" is the second for a vote
@@ -123,7 +123,7 @@ class InfiniteEnsembleRegressorCV(SelectsSettings, EnsembleRegressor):
     search_summary_ : SearchSummary
         What was compared, what was left out and why; ``str`` of it is one line.
     out_of_fold_ : OutOfFold
-        Predictions of the training rows by machines that were fitted without them: `rows`,
+        Predictions of training rows by machines that were fitted without them: `rows`,
         `folds` and `predicted`.
     solver_, loss_ : str
         The solver and the loss that were used.
@@ -133,7 +133,7 @@ class InfiniteEnsembleRegressorCV(SelectsSettings, EnsembleRegressor):
         The function of each column, direction or grid as a table of its levels or cells.
         Additive solver only.
     partitions_ : tuple of Partition
-        The leaves of the training rows. Local solver only.
+        The leaves of the training rows. Local solver only, not after a vote.
     sampling_error_ : float
         Root mean square error due to sampled hypotheses: of distances by directions, relative to
         them, or of the kernel by grids, relative to its weight. The larger of the two, 0 if
@@ -264,6 +264,7 @@ class InfiniteEnsembleRegressorCV(SelectsSettings, EnsembleRegressor):
             with Task.of_fit(self, 2, X, y, sample_weight) as task:
                 vote = self._vote(validation, problem, False, task)
             self.out_of_fold_ = OutOfFold.of_numbers(vote.splits, vote.values)
+            vote.check_not_interrupted()
             return
         variants = [
             Variant({"epsilon": each}, [self._problem(target, rows.weight, each, scale)])

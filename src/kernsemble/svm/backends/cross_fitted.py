@@ -13,8 +13,8 @@ from kernsemble._typing import IntArray
 from kernsemble.kernels import Exponential, Gaussian, Kernel, Perceptron
 from kernsemble.kernels.columns import leaves
 from kernsemble.preprocessing import AnyScaling, LearnedKind
-from kernsemble.preprocessing.learned_measure import Norm
-from kernsemble.preprocessing.supervised import TargetScaling
+from kernsemble.preprocessing.learned_measure import MAX_ROWS, Norm
+from kernsemble.preprocessing.supervised import TargetScaling, accepts_categories
 from kernsemble.solvers import Fold
 from kernsemble.svm.backends.base import (
     Machines,
@@ -143,9 +143,34 @@ def norm_of(kernel: Kernel) -> Norm:
     return "l2" if any(isinstance(leaf.kernel, euclidean) for leaf in leaves(kernel)) else "l1"
 
 
-def learner_of(rows: TrainingRows, kind: LearnedKind, norm: Norm) -> TargetScaling:
-    """Return the rows and targets from which a scaling is learned."""
-    assert rows.targets is not None
-    return TargetScaling.from_rows(
-        kind, rows.X, rows.weight, rows.is_category, rows.targets, norm, rows.parts
-    )
+def learner_among(
+    known: dict[tuple[LearnedKind, Norm, int], TargetScaling],
+    rows: TrainingRows,
+    kind: LearnedKind,
+    norm: Norm,
+    max_rows: int = MAX_ROWS,
+    seed: int = 0,
+) -> TargetScaling:
+    """Return the rows and targets from which a scaling is learned, one for all kernels of a norm.
+
+    A measure is learned from at most `max_rows` of them. Effects of all norms and seeds share their
+    additive machines.
+    """
+    if (kind, norm, seed) not in known:
+        alike = [each for each in known.values() if accepts_categories(each.kind)]
+        if alike and accepts_categories(kind):
+            known[kind, norm, seed] = alike[0].sibling(kind, norm, seed)
+        else:
+            assert rows.targets is not None
+            known[kind, norm, seed] = TargetScaling.from_rows(
+                kind,
+                rows.X,
+                rows.weight,
+                rows.is_category,
+                rows.targets,
+                norm,
+                rows.parts,
+                max_rows,
+                seed,
+            )
+    return known[kind, norm, seed]

@@ -18,7 +18,7 @@ from kernsemble.kernels import Boosted, Kernel, Mixed
 from kernsemble.kernels.columns import leaves
 from kernsemble.preprocessing import FeatureScaling, LearnedKind, ScalingKind
 from kernsemble.preprocessing.learned_measure import Norm
-from kernsemble.preprocessing.supervised import TargetScaling, accepts_categories, is_learned
+from kernsemble.preprocessing.supervised import TargetScaling, is_learned
 from kernsemble.solvers.kernel_matrix import PORTIONS, RowsOnDemand
 from kernsemble.solvers.losses import Kinked, Loss, Squared
 from kernsemble.solvers.smo import DEFAULT_TUNING
@@ -32,7 +32,11 @@ from kernsemble.svm.backends.base import (
     Workload,
     Workspace,
 )
-from kernsemble.svm.backends.cross_fitted import CrossFittedMatrix, learner_of, norm_of
+from kernsemble.svm.backends.cross_fitted import (
+    CrossFittedMatrix,
+    learner_among,
+    norm_of,
+)
 from kernsemble.svm.backends.prepared_matrix import PreparedMatrix, accepts_missing
 from kernsemble.svm.backends.radial_parts import radial_part
 
@@ -57,23 +61,14 @@ class MatrixWorkspace(Workspace):
     rows: TrainingRows
     budget: Budget
     dtype: type[np.floating[Any]] | None = None  # of scaled rows and matrices; that of X by default
-    learners: dict[tuple[LearnedKind, Norm], TargetScaling] = field(default_factory=dict)
+    learners: dict[tuple[LearnedKind, Norm, int], TargetScaling] = field(default_factory=dict)
 
     def prepare(self, candidate: Candidate) -> PreparedRows:
         if is_learned(candidate.scaling):
-            learner = self._learner(candidate.scaling, norm_of(candidate.kernel))
+            norm = norm_of(candidate.kernel)
+            learner = learner_among(self.learners, self.rows, candidate.scaling, norm)
             return CrossFittedMatrix(learner, self.rows, candidate.kernel, self.budget, self.dtype)
         return self.prepare_plain(candidate.kernel, candidate.scaling)
-
-    def _learner(self, kind: LearnedKind, norm: Norm) -> TargetScaling:
-        """Return the learner of a scaling, one for all kernels of a norm."""
-        if (kind, norm) not in self.learners:
-            alike = [each for each in self.learners.values() if accepts_categories(each.kind)]
-            shares = alike and accepts_categories(kind)
-            self.learners[kind, norm] = (
-                alike[0].sibling(kind, norm) if shares else learner_of(self.rows, kind, norm)
-            )
-        return self.learners[kind, norm]
 
     def prepare_plain(self, kernel: Kernel, kind: ScalingKind | None) -> PreparedMatrix:
         """Return the rows prepared for a kernel and a scaling that is not learned."""

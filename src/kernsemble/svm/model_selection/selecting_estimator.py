@@ -19,6 +19,7 @@ from kernsemble.exceptions import ArgumentError
 from kernsemble.kernels import Kernel, Mixed, Stump
 from kernsemble.kernels.registry import AUTO
 from kernsemble.preprocessing import ScalingKind
+from kernsemble.preprocessing.supervised import accepts_categories
 from kernsemble.solvers.losses import LOSSES, Squared, default_loss
 from kernsemble.svm.backends import BACKENDS, cheapest_backend
 from kernsemble.svm.backends.base import Backend, Candidate, SolverSettings, TrainingRows
@@ -37,13 +38,14 @@ from kernsemble.svm.model_selection.race import (
     sample_rows,
 )
 from kernsemble.svm.model_selection.search_summary import SearchSummary, listed, scales
+from kernsemble.svm.vote.effort import MAX_FINALISTS, TRIAL_ROWS, Effort
 from kernsemble.svm.vote.machines import VoteMachines
-from kernsemble.svm.vote.portfolio import entrants
+from kernsemble.svm.vote.portfolio import entrants, needs_effects
 from kernsemble.svm.vote.problem import VoteProblem
 from kernsemble.svm.vote.trials import Clock, Trials, VoteBackends
-from kernsemble.svm.vote.voting import MAX_FINALISTS, Vote, Voting
+from kernsemble.svm.vote.voting import Vote, Voting
 
-EXACT, TABLES = "exact", "additive"  # backends of a vote
+EXACT, LOCAL, TABLES = "exact", "local", "additive"  # backends of a vote
 MATRICES_OF_A_VOTE = 2.5  # number of matrices between all rows in memory
 
 
@@ -55,7 +57,10 @@ class SelectsSettings(KernelMachine):
     scoring: Any
     max_members: int
     time_budget: float | None
+    _votes: bool  # whether the machines of this fit vote
     default_grid: ClassVar[Sequence[float]]
+    _max_exact_rows: ClassVar[int] = MAX_ROWS  # of a vote on matrices of all rows
+    _max_trial_rows: ClassVar[int] = TRIAL_ROWS  # of finalists of a vote on leaves
 
     @property
     def _is_automatic(self) -> bool:
@@ -88,8 +93,12 @@ class SelectsSettings(KernelMachine):
 
     def _choose_backend(self, rows: TrainingRows) -> Backend:
         """Return the backend; for kernels that race, the cheapest one that supports them all."""
+        self._votes = self._is_automatic and self._can_vote(rows)
         if not self._is_automatic:
             return super()._choose_backend(rows)
+        if self._votes:
+            self.solver_, self.loss_ = self._solver_of_vote(rows), Squared.name
+            return BACKENDS[self.solver_]
         obstacle = self._obstacle_to_race(rows)
         able = [each for each in self._backends() if each.supports_any_kernel == (not obstacle)]
         workload = self._workload(rows)
@@ -97,21 +106,40 @@ class SelectsSettings(KernelMachine):
             workload = replace(workload, kernels=[Mixed(Stump())])
         backend = cheapest_backend(workload, able)
         self.solver_, self.loss_ = backend.name, self._loss_for(backend.name)
-        if self._can_vote(rows, backend):
-            self.loss_ = Squared.name
         return backend
 
-    def _can_vote(self, rows: TrainingRows, backend: Backend) -> bool:
-        """Return whether machines of the squared loss vote, in place of a race for one kernel."""
-        if not backend.supports_any_kernel or self.loss not in {"auto", Squared.name}:
+    def _can_vote(self, rows: TrainingRows) -> bool:
+        """Return whether machines of the squared loss vote, in place of a race for one kernel.
+
+        They do on matrices of all rows, and on leaves of more rows that are dense; categories and
+        missing values need effects on leaves.
+        """
+        if self.loss not in {"auto", Squared.name}:
             return False
-        most = self._budget.n_bytes / (MATRICES_OF_A_VOTE * 8.0)
-        return rows.n_rows <= min(MAX_ROWS, np.sqrt(most))
+        solver = self._solver_of_vote(rows)
+        if solver == LOCAL:
+            given = self._requested_scalings()
+            has_effects = given is None or any(map(accepts_categories, given))
+            if sparse.issparse(rows.X) or (needs_effects(rows) and not has_effects):
+                return False
+        return self.solver in {"auto", solver}
+
+    def _solver_of_vote(self, rows: TrainingRows) -> str:
+        """Return the solver of the kernels of a vote: on leaves if there are too many rows."""
+        is_local = self.solver == LOCAL or rows.n_rows > self._exact_rows
+        return LOCAL if is_local else EXACT
 
     @property
-    def _votes(self) -> bool:
-        """Whether the machines of this fit vote."""
-        return self._is_automatic and self.loss_ == Squared.name and self.solver_ == EXACT
+    def _exact_rows(self) -> float:
+        """The number of rows up to which the kernels of a vote are solved on matrices of all."""
+        matrices = self._budget.n_bytes / (MATRICES_OF_A_VOTE * 8.0)
+        return min(float(self._max_exact_rows), float(np.sqrt(matrices)))
+
+    def _vote_backends(self, n_rows: int) -> VoteBackends:
+        """Return the backends of the vote on this many rows."""
+        exact_rows = self._exact_rows
+        exact_rows = min(exact_rows, n_rows - 1) if self.solver_ == LOCAL else n_rows
+        return VoteBackends(BACKENDS[EXACT], BACKENDS[LOCAL], BACKENDS[TABLES], exact_rows)
 
     def _backends(self) -> list[Backend]:
         """Return the backends that `solver` allows."""
@@ -197,7 +225,7 @@ class SelectsSettings(KernelMachine):
     def _fitted_kernels(self) -> list[Kernel]:
         if not isinstance(self.machines_, VoteMachines):
             return super()._fitted_kernels
-        return [each.kernel for each in self.machines_.members if not each.has_tables]
+        return [each.kernel for each in self.machines_.members if each.shares_rows]
 
     def _vote(
         self,
@@ -213,10 +241,12 @@ class SelectsSettings(KernelMachine):
         clock, rows = Clock(self.time_budget), validation.rows
         grid = None if self.Cs is None else self._penalty_grid(None)
         additive = None if sparse.issparse(rows.X) else self._columns.kernel("stump")
-        candidates = entrants(rows, additive, self._requested_scalings(), grid, is_classifier)
-        backends = VoteBackends(BACKENDS[EXACT], BACKENDS[TABLES])
+        backends, n_folds = self._vote_backends(rows.n_rows), len(validation.splits)
+        effort = Effort.for_rows(rows.n_rows, n_folds, backends.exact_rows, self._max_trial_rows)
+        scalings = self._requested_scalings()
+        candidates = entrants(rows, additive, scalings, grid, is_classifier, effort)
         trials = Trials(validation, problem, backends, clock)
-        voting = Voting(trials, self._strata(validation.y), self.max_members)
+        voting = Voting(trials, self._strata(validation.y), self.max_members, effort)
         rng = np.random.default_rng(validation.settings.draw_seed())
         n_parts = len(candidates) + 2 * MAX_FINALISTS
         with fit.part("selection", 0, n_parts) as task, fit.part("refit", 1, MAX_FINALISTS) as last:

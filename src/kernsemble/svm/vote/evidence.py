@@ -25,7 +25,7 @@ def vote_results(
 ) -> dict[str, Any]:
     """Return the scores of finalists and, last, of the vote, in the form of `GridSearchCV`.
 
-    A finalist is scored as a vote of its own.
+    A finalist is scored as a vote of its own, a correction with the machine that it corrects.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def vote_results(
     """
     tested, settings, scores = validation.tested, list[dict[str, Any]](), []
     for each, weight in zip(finalists, weights, strict=True):
-        candidate, alone = each.entrant.candidate, each.values[np.newaxis]
+        candidate, alone = each.entrant.candidate, each.corrected[np.newaxis]
         known = {"kernel": candidate.kernel, "scaling": candidate.scaling}
         settings.append({**known, "C": each.C, "weight": float(weight)})
         stack: Stack = problem.stack(alone, tested)
@@ -66,7 +66,7 @@ def race_results(raced: Sequence[Finalist], n_rows: int) -> dict[str, list[Any]]
 def vote_summary(
     candidates: Sequence[Entrant],
     n_raced: int,
-    n_finalists: int,
+    finalists: Sequence[Finalist],
     n_members: int,
     n_used: int,
     n_folds: int,
@@ -74,9 +74,11 @@ def vote_summary(
     """Return one line about candidates, finalists and members, and the folds that were used."""
     where = "all folds" if n_used == n_folds else f"{n_used} of {n_folds} folds"
     kinds = listed(list(dict.fromkeys(each.name.partition(" ")[0] for each in candidates)))
+    n_corrections = sum(each.entrant.is_correction for each in finalists)
+    again = f", {n_corrections} also on what stumps leave" if n_corrections else ""
     tried = (
-        f"{n_raced} settings ({kinds}), the best {n_finalists} of them on {where}; "
-        f"{counted(n_members, 'machine')} vote"
+        f"{n_raced} settings ({kinds}), the best {len(finalists) - n_corrections} of them on "
+        f"{where}{again}; {counted(n_members, 'machine')} vote"
     )
     if n_raced == len(candidates):
         return SearchSummary(tried)

@@ -15,6 +15,7 @@ from kernsemble.preprocessing import AnyScaling
 from kernsemble.svm.backends.base import Machines
 from kernsemble.svm.backends.prepared_matrix import MAX_KERNEL_ENTRIES, SupportVectorMachines
 from kernsemble.svm.backends.radial_parts import radial_part
+from kernsemble.svm.backends.tables.backend import TableMachines
 
 ENTRIES_OF_A_MATRIX = 3.0  # matrices of new rows in memory: distances, a kernel, and a copy
 
@@ -51,8 +52,13 @@ class VoteMember(Value):
 
     @property
     def has_tables(self) -> bool:
-        """Whether the machines are tables, in place of support vectors."""
-        return not isinstance(self.machines, SupportVectorMachines)
+        """Whether the machines are tables."""
+        return isinstance(self.machines, TableMachines)
+
+    @property
+    def shares_rows(self) -> bool:
+        """Whether the machines have the rows of the vote as support vectors."""
+        return isinstance(self.machines, SupportVectorMachines)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -60,7 +66,7 @@ class VoteMachines(Machines):
     """Machines that vote, on common training rows."""
 
     members: tuple[VoteMember, ...]
-    rows: Rows  # training rows, which all support vectors are
+    rows: Rows  # training rows, which all support vectors are; a sample if members have their own
     intercept: FloatArray  # of the vote, the members' included
     is_single: bool = False  # whether kernels are computed in single precision
 
@@ -87,7 +93,7 @@ class VoteMachines(Machines):
     def values(self, X: Rows, budget: Budget) -> FloatArray:
         total = np.repeat(self.intercept[np.newaxis], X.shape[0], axis=0)
         for each in self.members:
-            if each.has_tables:
+            if not each.shares_rows:
                 total += each.weight * each.machines.values(X, budget)
         for family in self._families():
             self._add_values(family, X, budget, total)
@@ -97,7 +103,7 @@ class VoteMachines(Machines):
         """Return the members with support vectors, those with the same distances together."""
         found: dict[tuple[str, int], list[VoteMember]] = {}
         for place, member in enumerate(self.members):
-            if not member.has_tables:
+            if member.shares_rows:
                 found.setdefault(_distance_key(member, place), []).append(member)
         return list(found.values())
 

@@ -5,11 +5,14 @@ from dataclasses import dataclass, field
 from typing import Self
 
 import numpy as np
+from scipy.special import expit
 
 from kernsemble._typing import FloatArray, IntArray
 from kernsemble.solvers.losses import Logistic, Squared
 from kernsemble.solvers.stacking import Stack
 from kernsemble.svm.problem import Problem, TargetScale
+
+SMALLEST_SHARE = 0.02  # smallest probability of a class at which the log-loss is approximated
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,9 +70,20 @@ class VoteProblem:
         """Whether the targets are classes."""
         return self.codes is not None
 
-    def problems_of(self, is_additive: bool) -> list[Problem]:
-        """Return the problems of additive machines, or those of kernels."""
-        return self.additive if is_additive else self.problems
+    def corrections(self, base: FloatArray) -> list[Problem]:
+        """Return the problems of machines that are added to base values, log-odds for classes."""
+        if not self.is_classification:
+            residuals = self.targets - base
+            return [Problem(Squared.from_targets(each, self.weight)) for each in residuals.T]
+        p = np.clip(expit(base), SMALLEST_SHARE, 1.0 - SMALLEST_SHARE)
+        curvature = p * (1.0 - p)
+        steps = (0.5 * (self.targets + 1.0) - p) / curvature
+        mean = np.average(curvature, axis=0, weights=self.weight)
+        strengths = self.weight[:, np.newaxis] * curvature / mean
+        return [
+            Problem(Squared.from_targets(np.ascontiguousarray(z), np.ascontiguousarray(c)))
+            for z, c in zip(steps.T, strengths.T, strict=True)
+        ]
 
     def among(self, rows: IntArray) -> "VoteProblem":
         """Return the problem of some rows."""
@@ -89,10 +103,10 @@ class VoteProblem:
             return Stack.squared(values, self.targets[tested], self.weight[tested])
         return Stack.logistic(values, self.codes[tested], self.weight[tested], self.n_classes)
 
-    def error(self, values: FloatArray, tested: IntArray, is_additive: bool) -> float:
-        """Return the mean squared error of values, or the logistic loss of additive log-odds."""
+    def error(self, values: FloatArray, tested: IntArray, are_log_odds: bool) -> float:
+        """Return the mean squared error of values, or the logistic loss of log-odds of classes."""
         y, weight = self.targets[tested], self.weight[tested]
-        if is_additive and self.is_classification:
+        if are_log_odds and self.is_classification:
             losses = np.logaddexp(0.0, -y * values)
         else:
             losses = (y - values) ** 2

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from threading import Event
 from typing import Any, NamedTuple, TypeVar
@@ -18,8 +18,10 @@ from kernsemble.preprocessing import AnyScaling
 from kernsemble.preprocessing.supervised import accepts_categories, is_learned
 from kernsemble.solvers.ridge import NotDefiniteError
 from kernsemble.svm.backends.base import Backend, Machines, PreparedRows, SolverSettings, Workspace
+from kernsemble.svm.backends.local import LocalWorkspace
 from kernsemble.svm.backends.radial_parts import radial_part
 from kernsemble.svm.model_selection.cross_validation import CrossValidation
+from kernsemble.svm.problem import Problem
 from kernsemble.svm.vote.portfolio import Entrant
 from kernsemble.svm.vote.problem import VoteProblem
 
@@ -47,10 +49,26 @@ class Clock:
 
 
 class VoteBackends(NamedTuple):
-    """The backends of a vote: of kernels, and of the additive machine."""
+    """The backends of a vote.
+
+    Attributes
+    ----------
+    exact, local : Backend
+        The backends of kernels, on matrices of all rows and on leaves.
+    tables : Backend
+        The backend of additive machines.
+    exact_rows : float
+        Number of rows above which kernels are solved on leaves.
+    """
 
     exact: Backend
+    local: Backend
     tables: Backend
+    exact_rows: float
+
+    def of_kernels(self, n_rows: int) -> Backend:
+        """Return the backend of kernels for a number of rows."""
+        return self.exact if n_rows <= self.exact_rows else self.local
 
 
 class Fitted(NamedTuple):
@@ -60,6 +78,7 @@ class Fitted(NamedTuple):
     scaling: AnyScaling
     machines: Machines
     C: float
+    is_interrupted: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +99,8 @@ class Finalist:
         The mean squared error, or the log-loss of an additive classifier.
     seconds : float
         Time of its cross-validation.
+    base : array of shape (n_tested, n_values) or None
+        The values of the additive machine that it corrects.
     fitted : Fitted or None
         The machines of all rows, where cross-validation fits them as well.
     """
@@ -90,50 +111,91 @@ class Finalist:
     values: FloatArray
     error: float
     seconds: float
+    base: FloatArray | None = None
     fitted: Fitted | None = None
+
+    @property
+    def corrected(self) -> FloatArray:
+        """The left-out values, with those of the additive machine that they correct."""
+        return self.values if self.base is None else self.base + self.values
 
 
 @dataclass(frozen=True, eq=False)
 class Trials:
-    """The rows, the folds and the targets of trials, and the time that is left."""
+    """The rows, the folds and the targets of trials, and the time that is left.
+
+    Attributes
+    ----------
+    validation, problem, backends, clock
+        The rows with their folds, the targets, the backends, and the time that is left.
+    base : array of shape (n, n_values) or None
+        Values of the additive machine at all rows, which corrections are added to.
+    leaf_factor, n_partitions : float, int
+        Number of rows of leaves, in units of the backend's, and the number of partitions.
+    opened : dict
+        The workspaces of machines on leaves, so that scalings are learned once.
+    """
 
     validation: CrossValidation
     problem: VoteProblem
     backends: VoteBackends
     clock: Clock
+    base: FloatArray | None = None
+    leaf_factor: float = 1.0
+    n_partitions: int = 1
+    opened: dict[tuple[bool, bool], Workspace] = field(default_factory=dict)
 
     def among(self, rows: IntArray, splits: Sequence[FoldRows]) -> "Trials":
         """Return the trials of some rows, with folds among them."""
         validation = self.validation.among(rows, list(splits), self.validation.settings.tol)
-        return replace(self, validation=validation, problem=self.problem.among(rows))
+        problem = self.problem.among(rows)
+        return replace(self, validation=validation, problem=problem, base=None, opened={})
 
     def on(self, splits: Sequence[FoldRows]) -> "Trials":
         """Return the trials with other folds."""
-        return replace(self, validation=replace(self.validation, splits=list(splits)))
+        return replace(self, validation=replace(self.validation, splits=list(splits)), opened={})
+
+    def on_leaves(self, factor: float, n_partitions: int) -> "Trials":
+        """Return the trials with leaves so many times as large, and with n partitions."""
+        return replace(self, leaf_factor=factor, n_partitions=n_partitions)
+
+    @property
+    def is_local(self) -> bool:
+        """Whether kernels are solved on leaves of the rows."""
+        return self.validation.rows.n_rows > self.backends.exact_rows
 
     def run(
-        self, candidates: Sequence[Entrant], task: Task, share: float = 1.0, is_last: bool = False
+        self,
+        candidates: Sequence[Entrant],
+        task: Task,
+        share: float = 1.0,
+        cost_of_fit: float | None = None,
+        before: Sequence[Finalist] = (),
     ) -> list[Finalist]:
         """Return the candidates at their best C, as many as the time allows, at least one.
 
-        In the last trials there must be time left to fit the candidates to all rows.
+        In the last trials there must be time left to fit them, and those found `before`, to all
+        rows, which takes `cost_of_fit` times as long as a trial.
         """
         found: dict[int, Finalist] = {}
         has_started, stop = Event(), Event()
+        if before:
+            has_started.set()
 
         def evaluate(mine: list[int], place: int, prepared: PreparedRows) -> None:
-            known = list(found.values())
+            known = [*before, *found.values()]
             needed = max((each.seconds for each in known), default=0.0)
-            if is_last:
+            if cost_of_fit is not None:
                 n_unfitted = sum(each.fitted is None for each in known)
-                needed += (n_unfitted + 1) * needed * self._cost_of_fit
+                needed += (n_unfitted + 1) * needed * cost_of_fit
             if stop.is_set() or (has_started.is_set() and not self.clock.has(needed, share)):
                 return
             has_started.set()
-            start = self.clock.elapsed
+            start, is_last = self.clock.elapsed, cost_of_fit is not None
             trial = self._trial(candidates[mine[place]], prepared, task, is_last)
             if trial is None:
-                has_started.clear()  # so that at least one is found
+                if not before:
+                    has_started.clear()  # so that at least one is found
             else:
                 found[mine[place]] = replace(trial, seconds=self.clock.elapsed - start)
 
@@ -147,7 +209,14 @@ class Trials:
     def side_by_side(
         self, work: Callable[[Item], None], items: Sequence[Item], stop: Event | None = None
     ) -> None:
-        """Call ``work(item)`` for all items, in as many threads as have memory for matrices."""
+        """Call ``work(item)`` for all items, in as many threads as have memory for matrices.
+
+        One after another on leaves, which share the threads themselves.
+        """
+        if self.is_local:
+            for item in items:
+                work(item)
+            return
         rows, budget = self.validation.rows, self.validation.settings.budget
         itemsize = np.dtype(self.settings(is_additive=False).dtype or rows.X.dtype).itemsize
         n_bytes = MATRICES_OF_A_TRIAL * itemsize * float(rows.n_rows) ** 2
@@ -156,8 +225,17 @@ class Trials:
 
     def workspace(self, is_additive: bool, is_double: bool = False) -> Workspace:
         """Return a workspace for the rows."""
-        backend = self.backends.tables if is_additive else self.backends.exact
-        return backend.open(self.validation.rows, self.settings(is_additive, is_double))
+        rows = self.validation.rows
+        backend = self.backends.tables if is_additive else self.backends.of_kernels(rows.n_rows)
+        settings, key = self.settings(is_additive, is_double), (is_additive, is_double)
+        if not self.is_local:
+            return backend.open(rows, settings)
+        if key not in self.opened:
+            self.opened[key] = backend.open(rows, settings)
+        found = self.opened[key]
+        if isinstance(found, LocalWorkspace):
+            return found.divided(self.leaf_factor, self.n_partitions)
+        return found
 
     def settings(self, is_additive: bool, is_double: bool = False) -> SolverSettings:
         """Return the settings of a backend: single precision where that is accurate enough."""
@@ -168,12 +246,19 @@ class Trials:
         dtype = np.float32 if is_single and not is_double else None
         return replace(self.validation.settings, dtype=dtype)
 
+    def problems_of(self, entrant: Entrant) -> list[Problem]:
+        """Return the problems of a candidate."""
+        if entrant.is_correction:
+            assert self.base is not None
+            return self.problem.corrections(self.base)
+        return self.problem.additive if entrant.is_additive else self.problem.problems
+
     def _trial(
         self, entrant: Entrant, prepared: PreparedRows, task: Task, is_last: bool
     ) -> Finalist | None:
         """Return a candidate at its best C; None if no C has a solution."""
         is_additive, tested = entrant.is_additive, self.validation.tested
-        problems = self.problem.problems_of(is_additive)
+        problems = self.problems_of(entrant)
         held_out = [split.held_out for split in self.validation.splits]
         Cs, settings = entrant.grid.at(prepared), self.settings(is_additive)
         both = None
@@ -193,16 +278,15 @@ class Trials:
             fitted = Fitted(prepared.kernel, prepared.scaling, both[0].machines, Cs[0])
             folds = [[fold] for fold in both[1]]
         values = np.concatenate(self.validation.tested_values(problems, folds), axis=1)
-        errors = [self.problem.error(each, tested, is_additive) for each in values]
+        base = self.base[tested] if entrant.is_correction and self.base is not None else None
+        are_log_odds = is_additive or entrant.is_correction
+        errors = [
+            self.problem.error(each if base is None else base + each, tested, are_log_odds)
+            for each in values
+        ]
         best = int(np.argmin(errors))
-        multiple = entrant.grid.values[best]
-        return Finalist(entrant, multiple, Cs[best], values[best], errors[best], 0.0, fitted)
-
-    @property
-    def _cost_of_fit(self) -> float:
-        """The time of a fit to all rows, relative to a trial."""
-        n = self.validation.rows.n_rows
-        return 1.0 / sum((1.0 - len(each.held_out) / n) ** 2 for each in self.validation.splits)
+        known = entrant.grid.values[best], Cs[best], values[best], errors[best]
+        return Finalist(entrant, *known, 0.0, base, fitted)
 
 
 def _families(candidates: Sequence[Entrant]) -> list[list[int]]:

@@ -8,11 +8,15 @@ r"""The vote of ``kernel="auto"``: a race of candidates, and the weights of thos
    fewer of them, and the weights of the vote minimise the loss of these left-out values. Small
    weights are dropped.
 3. The members that remain are fitted to all rows.
+
+Beyond the rows that kernel matrices serve, kernels are solved on leaves (`Effort`): finalists on
+one fold of a bounded number of rows, and members on all rows, those with a large share of the vote
+on more partitions. The best kernels are tried again on what the additive machine leaves
+(`corrections`). The cost is linear in the number of rows.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from threading import Event
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,32 +25,26 @@ from kernsemble._folds import FoldRows
 from kernsemble._progress import Task
 from kernsemble._threads import BLAS_THREADS
 from kernsemble._typing import FloatArray, IntArray
-from kernsemble.preprocessing.supervised import accepts_categories, is_learned
-from kernsemble.solvers.ridge import NotDefiniteError
+from kernsemble.preprocessing.supervised import is_learned
+from kernsemble.solvers import Status
 from kernsemble.solvers.stacking import Stack, influence
-from kernsemble.svm.backends.base import Workspace
-from kernsemble.svm.backends.prepared_matrix import SupportVectorMachines
-from kernsemble.svm.model_selection.grid import PenaltyGrid
 from kernsemble.svm.model_selection.race import joined_folds, sample_rows
 from kernsemble.svm.model_selection.search_summary import SearchSummary
+from kernsemble.svm.vote.corrections import best_additive, corrections, has_additive, with_base
+from kernsemble.svm.vote.effort import MAX_FINALISTS, TRIAL_PARTITIONS, Effort
 from kernsemble.svm.vote.evidence import race_results, vote_results, vote_summary
-from kernsemble.svm.vote.machines import VoteMachines, VoteMember
+from kernsemble.svm.vote.machines import VoteMachines
 from kernsemble.svm.vote.portfolio import Entrant
-from kernsemble.svm.vote.trials import Finalist, Fitted, Trials
+from kernsemble.svm.vote.refit import refit
+from kernsemble.svm.vote.trials import Finalist, Trials
 
 MAX_RACE_ROWS = 1_000  # number of rows of the race
-MAX_FINALISTS = 8
-MAX_LONG_FINALISTS = 6  # the same from three thousand rows on, for time
 FINE_FACTORS = (0.5, 1.0, 2.0)  # values of C of a finalist, in units of its best one
-LAST_FACTORS = (1.0, 3.0)  # the same with all rows, for which larger values are often better
-LONG_FACTORS = (2.0,)  # the same from three thousand rows on, for time
-MOST_WORK = 5.0 * 2_400.0**3  # cube of the training rows of a fold, summed over all folds
+ROWS_IN_MEMORY = 0.5  # share of the rows of a matrix that fits into memory, for several of them
 N_PARTS = 5  # number of parts of a single fold
 SMALLEST_SHARE = 0.02  # of the vote, below which a member is dropped
 ERRORS = 2.0  # number of standard errors within which candidates count as equal
 RACE_SHARE = 0.4  # share of a time budget for the race
-LONG_ROWS = 3_000  # number of rows from which fewer finalists and values of C are tried
-SMALLER = (1.0, 0.1, 0.01)  # factors of C in double precision, if a matrix is not definite
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +65,8 @@ class Vote:
         Rows, kernel, scaling, best C and left-out error of every candidate in the race.
     summary : SearchSummary
         What was compared, in one line.
+    is_interrupted : bool
+        Whether an interrupt left out members or partitions.
     """
 
     machines: VoteMachines
@@ -75,6 +75,12 @@ class Vote:
     results: dict[str, Any]
     race_results: dict[str, list[Any]]
     summary: SearchSummary
+    is_interrupted: bool
+
+    def check_not_interrupted(self) -> None:
+        """Pass on the interrupt that left out members or partitions."""
+        if self.is_interrupted:
+            raise KeyboardInterrupt(Status.INTERRUPTED.value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,52 +95,99 @@ class Voting:
         Strata of samples, such as the classes.
     max_members : int
         Maximum number of members.
+    effort : Effort
+        Numbers of rows, folds, finalists and values of C.
     """
 
     trials: Trials
     strata: IntArray
     max_members: int
+    effort: Effort
 
     def run(
-        self, candidates: Sequence[Entrant], rng: np.random.Generator, task: Task, refit: Task
+        self, candidates: Sequence[Entrant], rng: np.random.Generator, task: Task, refit_task: Task
     ) -> Vote:
         """Return the vote of candidates."""
         with BLAS_THREADS.at_most(1):
-            return self._run(candidates, rng, task, refit)
+            return self._run(candidates, rng, task, refit_task)
 
     def _run(
-        self, candidates: Sequence[Entrant], rng: np.random.Generator, task: Task, refit: Task
+        self, candidates: Sequence[Entrant], rng: np.random.Generator, task: Task, refit_task: Task
     ) -> Vote:
         """Return the vote of candidates, with one thread of BLAS."""
-        splits, n_rows = self.trials.validation.splits, self.trials.validation.rows.n_rows
         raced, finalists, n_raced = self._race(candidates, rng, task)
-        last = self.trials.on(splits[: n_affordable_folds(n_rows, len(splits))])
-        is_long = n_rows > LONG_ROWS
-        factors = LONG_FACTORS if is_long else LAST_FACTORS
-        finalists = finalists[: MAX_LONG_FINALISTS if is_long else MAX_FINALISTS]
-        fine = [each.entrant.near(each.multiple, factors) for each in finalists]
-        found = last.run(fine, task, is_last=True)
-        stack, chosen = choose_members(last, found, self.max_members)
-        stack, chosen, machines = self._fit(last, stack, chosen, refit)
-        values = last.problem.scale.restore(left_out_values(last, chosen))
+        last, rows = self._last_trials(rng)
+        finalists = finalists[: self.effort.n_finalists]
+        fine = [each.entrant.near(each.multiple, self.effort.factors) for each in finalists]
+        whole = self.trials
+        found = last.run(fine, task, cost_of_fit=self._cost_of_fit(last))
+        last, found = self._with_corrections(last, found, task)
+        stack, chosen = choose_members(last, self._able(found), self.max_members)
+        if any(each.entrant.is_correction for each in chosen):
+            whole = with_base(whole, best_additive(found))
+        fitted = refit(whole, last, stack, chosen, self.effort, refit_task)
+        values = last.problem.scale.restore(left_out_values(last, fitted.chosen))
         weights = np.zeros(len(found))
-        weights[[found.index(each) for each in chosen]] = stack.weights
+        weights[[found.index(each) for each in fitted.chosen]] = fitted.stack.weights
         weights *= last.problem.scale.spread
+        splits = last.validation.splits
         return Vote(
-            machines,
+            fitted.machines,
             values,
-            last.validation.splits,
+            [FoldRows(rows[each.held_out], rows[each.tested]) for each in splits],
             vote_results(last.validation, last.problem, found, weights.tolist(), values),
             race_results(raced, n_raced),
             vote_summary(
                 candidates,
                 len(raced),
-                len(found),
-                len(chosen),
-                len(last.validation.splits),
+                found,
+                len(fitted.chosen),
                 len(splits),
+                len(self.trials.validation.splits),
             ),
+            fitted.is_interrupted,
         )
+
+    def _with_corrections(
+        self, last: Trials, found: list[Finalist], task: Task
+    ) -> tuple[Trials, list[Finalist]]:
+        """Return finalists, on leaves with corrections of the additive machine of one value."""
+        n_values = last.problem.targets.shape[1]
+        if not self.effort.is_local or n_values > 1 or not has_additive(found):
+            return last, found
+        additive = best_additive(found)
+        if not last.clock.has(additive.seconds):
+            return last, found
+        last = with_base(last, additive, additive.values)
+        more = last.run(corrections(found), task, cost_of_fit=self._cost_of_fit(last), before=found)
+        return last, [*found, *more]
+
+    def _able(self, found: list[Finalist]) -> list[Finalist]:
+        """Return the finalists that can be members: on leaves, one of the additive machines."""
+        if not self.effort.is_local or not has_additive(found):
+            return found
+        additive = best_additive(found)
+        return [each for each in found if not each.entrant.is_additive or each is additive]
+
+    def _cost_of_fit(self, last: Trials) -> float:
+        """Return the time of a fit to all rows, relative to a trial."""
+        splits, n = last.validation.splits, last.validation.rows.n_rows
+        kept = np.array([1.0 - len(each.held_out) / n for each in splits])
+        if self.effort.is_local:
+            return self.trials.validation.rows.n_rows / (n * float(kept.sum()))
+        return 1.0 / float((kept**2).sum())
+
+    def _last_trials(self, rng: np.random.Generator) -> tuple[Trials, IntArray]:
+        """Return the trials of finalists, and their rows: all, or a sample of many."""
+        validation, trials = self.trials.validation, self.trials
+        if self.effort.is_local:
+            trials = trials.on_leaves(self.effort.leaf_factor, TRIAL_PARTITIONS)
+        splits, n = validation.splits[: self.effort.n_folds], validation.rows.n_rows
+        if n <= self.effort.n_trial_rows:
+            return trials.on(splits), np.arange(n)
+        weight = validation.rows.weight
+        sample = sample_rows(self.effort.n_trial_rows, self.strata, weight, splits, rng)
+        return trials.among(sample.rows, sample.splits), sample.rows
 
     def _race(
         self, candidates: Sequence[Entrant], rng: np.random.Generator, task: Task
@@ -143,66 +196,19 @@ class Voting:
         validation = self.trials.validation
         rows, budget = validation.rows, validation.settings.budget
         most = self.trials.backends.exact.max_rows(rows.X, budget)
+        if self.effort.is_local:
+            most = min(ROWS_IN_MEMORY * most, self.trials.backends.exact_rows)
         n = int(min(MAX_RACE_ROWS, most, rows.n_rows))
         sample = sample_rows(n, self.strata, rows.weight, validation.splits, rng)
         track = self.trials.among(sample.rows, joined_folds(sample.splits, 2))
         raced = track.run(candidates, task, RACE_SHARE)
         finalists = choose_finalists(track, raced)
+        if self.effort.is_local:
+            return raced, finalists, len(sample.rows)
         fine = [each.entrant.near(each.multiple, FINE_FACTORS) for each in finalists]
         refined = {each.entrant.candidate: each for each in track.run(fine, task, RACE_SHARE)}
         finalists = [refined.get(each.entrant.candidate, each) for each in finalists]
         return raced, finalists, len(sample.rows)
-
-    def _fit(
-        self, last: Trials, stack: Stack, chosen: list[Finalist], task: Task
-    ) -> tuple[Stack, list[Finalist], VoteMachines]:
-        """Fit the members to all rows, the largest shares first, as many as the time allows."""
-        weight = last.problem.weight[last.validation.tested]
-        shares = influence(stack, np.array([each.values for each in chosen]), weight)
-        fitted = {k: each.fitted for k, each in enumerate(chosen) if each.fitted is not None}
-        seconds, has_started = [0.0], Event()
-        if fitted:
-            has_started.set()
-
-        def fit(mine: list[int]) -> None:
-            workspace = last.workspace(chosen[mine[0]].entrant.is_additive)
-            for place in mine:
-                if has_started.is_set() and not last.clock.has(max(seconds)):
-                    return
-                has_started.set()
-                start = last.clock.elapsed
-                with task.part("member", place, n_parts=None) as part:
-                    found = _fit_member(last, chosen[place], workspace, part)
-                seconds.append(last.clock.elapsed - start)
-                fitted[place] = found
-
-        order = [int(k) for k in np.argsort(-shares, kind="stable") if k not in fitted]
-        last.side_by_side(fit, _by_learned_scaling(chosen, order))
-        if len(fitted) < len(chosen):
-            chosen = [chosen[place] for place in sorted(fitted)]
-            values = np.array([each.values for each in chosen])
-            stack = last.problem.stack(values, last.validation.tested)
-            shares = influence(stack, values, weight)
-        rows, bias, members = last.validation.rows, stack.bias.copy(), []
-        scale = last.problem.scale
-        for k, place in enumerate(sorted(fitted)):
-            kernel, scaling, machines, C = fitted[place]
-            weight = float(stack.weights[k])
-            if isinstance(machines, SupportVectorMachines):
-                bias = bias + weight * machines.intercept
-                machines = _without_rows(machines, rows.n_rows)
-            known = chosen[k].entrant.name, scale.spread * weight, float(shares[k])
-            members.append(VoteMember(*known, kernel, scaling, C, machines))
-        return (
-            stack,
-            chosen,
-            VoteMachines(
-                tuple(members),
-                rows.X,
-                scale.restore(bias),
-                is_single=last.settings(False).dtype is not None,
-            ),
-        )
 
 
 def choose_finalists(track: Trials, raced: Sequence[Finalist]) -> list[Finalist]:
@@ -272,56 +278,3 @@ def left_out_values(last: Trials, chosen: Sequence[Finalist]) -> FloatArray:
         used = is_other if problem.weight[tested[is_other]].any() else is_mine
         found[is_mine] = problem.stack(values[:, used], tested[used]).of(values[:, is_mine])
     return found
-
-
-def n_affordable_folds(n_rows: int, n_folds: int) -> int:
-    """Return the number of folds on which finalists are cross-validated."""
-    work = (n_rows * (1.0 - 1.0 / max(n_folds, 2))) ** 3
-    return int(np.clip(MOST_WORK / work, 1, n_folds))
-
-
-def _by_learned_scaling(chosen: Sequence[Finalist], order: Sequence[int]) -> list[list[int]]:
-    """Return places in the order given, those of one learned scaling, or of effects, together."""
-    found: dict[Any, list[int]] = {}
-    for place in order:
-        scaling = chosen[place].entrant.candidate.scaling
-        key = "effects" if accepts_categories(scaling) else scaling
-        found.setdefault(key if is_learned(scaling) else place, []).append(place)
-    return list(found.values())
-
-
-def _fit_member(last: Trials, member: Finalist, workspace: Workspace, task: Task) -> Fitted:
-    """Fit a member to all rows; if the matrix is not definite, in double precision, or smaller C.
-
-    Left-out machines have fewer rows, so that their matrices may be definite where this is not.
-    """
-    is_additive = member.entrant.is_additive
-    problems = last.problem.problems_of(is_additive)
-    grid = PenaltyGrid((member.multiple,), member.entrant.grid.is_relative)
-    for attempt, factor in enumerate((1.0, *SMALLER)):
-        is_double = attempt > 0
-        where = last.workspace(is_additive, is_double) if is_double else workspace
-        prepared = where.prepare(member.entrant.candidate)
-        C, settings = factor * grid.at(prepared)[0], last.settings(is_additive, is_double)
-        try:
-            solved = prepared.solve(problems, C, settings, None, task)
-            return Fitted(prepared.kernel, prepared.scaling, solved.machines, C)
-        except NotDefiniteError as error:
-            failure = error
-    raise failure
-
-
-def _without_rows(machines: SupportVectorMachines, n: int) -> SupportVectorMachines:
-    """Return machines on all n training rows, which they do not store."""
-    coordinates = machines.coordinates
-    if coordinates is not None:
-        whole = np.zeros((n, coordinates.shape[1]), coordinates.dtype)
-        whole[machines.support] = coordinates
-        coordinates = whole
-    return replace(
-        machines,
-        support=np.arange(n),
-        support_vectors=machines.support_vectors[:0],
-        coefficients=machines.on_training_rows(),
-        coordinates=coordinates,
-    )

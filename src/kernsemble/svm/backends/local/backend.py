@@ -10,9 +10,9 @@ from targets are learned again from the other rows.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
@@ -42,14 +42,15 @@ from kernsemble.svm.backends.base import (
     Workspace,
     inverse_or_one,
 )
-from kernsemble.svm.backends.cross_fitted import learner_of, norm_of
-from kernsemble.svm.backends.local.leaves import fit_leaves
+from kernsemble.svm.backends.cross_fitted import learner_among, norm_of
+from kernsemble.svm.backends.local.leaves import Evidence, fit_leaves
 from kernsemble.svm.backends.local.machines import LocalMachines
 from kernsemble.svm.backends.local.rows import Division, ScaledRows, dense
 from kernsemble.svm.backends.matrix import needs_unscaled_rows
 from kernsemble.svm.columns.missing_values import has_missing
 from kernsemble.svm.problem import Problem
 
+SEEDS = 10  # number of seeds that one measure draws from, at most
 ROWS_FOR_SCALE = 2_000  # maximum number of rows for the unit of C
 
 
@@ -57,32 +58,34 @@ ROWS_FOR_SCALE = 2_000  # maximum number of rows for the unit of C
 class PreparedLeaves(PreparedRows):
     """Rows that are divided into leaves for one kernel and scaling.
 
-    `scaled_among` returns some of the rows on their scale, all of them for None.
+    `scaled_among` returns some of the rows, all of them for None, on their scales: one, or a
+    learned measure for each partition.
     """
 
     rows: TrainingRows
     unbound: Kernel
-    scaled_among: Callable[[IntArray | None], ScaledRows]
+    scaled_among: Callable[[IntArray | None], tuple[ScaledRows, ...]]
 
     @cached_property
-    def whole(self) -> ScaledRows:
-        """All rows on their scale."""
+    def whole(self) -> tuple[ScaledRows, ...]:
+        """All rows on their scales."""
         return self.scaled_among(None)
 
     @property
     def scaling(self) -> AnyScaling:  # type: ignore[override]
-        return self.whole.scaling
+        return self.whole[0].scaling
 
     @cached_property
     def kernel(self) -> Kernel:  # type: ignore[override]
-        return self._bound(self.whole)
+        return self._bound(self.whole[0])
 
     def _bound(self, scaled: ScaledRows) -> Kernel:
         return self.unbound.bind(scaled.coordinates, scaled.weight)
 
     def inverse_mean_distance(self) -> float:
         """Return 1 over the mean of (K_ii + K_jj)/2 − K_ij, over a sample of many rows."""
-        X, share = self.whole.coordinates, self.whole.weight / self.whole.weight.sum()
+        rows = self.whole[0]
+        X, share = rows.coordinates, rows.weight / rows.weight.sum()
         if len(X) > ROWS_FOR_SCALE:
             drawn = np.random.default_rng(0).choice(len(X), ROWS_FOR_SCALE, p=share)
             X, share = X[drawn], np.full(ROWS_FOR_SCALE, 1.0 / ROWS_FOR_SCALE)
@@ -97,17 +100,15 @@ class PreparedLeaves(PreparedRows):
         last: Machines | None,  # noqa: ARG002
         task: Task,
     ) -> Solved:
-        scaled = self.whole
-        n_leaves = sum(each.n_leaves for each in scaled.partitions)
+        n_leaves = sum(each.n_leaves for rows in self.whole for each in rows.partitions)
         with task.part("machine", 0, n_parts=n_leaves) as part:
-            found = fit_leaves(scaled, self.kernel, problems, [C], settings.budget, part)
+            found = self._fit(self.whole, problems, [C], settings, part)
         for place in range(1, len(problems)):
             task.note("machine", place)
         status = Status.INTERRUPTED if found.is_interrupted else Status.CONVERGED
-        machines = LocalMachines(self.kernel, scaled.scaling, scaled.coordinates, found.parts)
         return Solved(
-            machines,
-            intercept=machines.mean_bias,
+            found.machines,
+            intercept=found.machines.mean_bias,
             objective=found.evidence.objective,
             duality_gap=found.evidence.gap,
             n_iter=1,
@@ -115,6 +116,33 @@ class PreparedLeaves(PreparedRows):
             is_interrupted=found.is_interrupted,
             shortfall=f"duality gap {found.evidence.gap.max():.2g}",
         )
+
+    def _fit(
+        self,
+        scaled: tuple[ScaledRows, ...],
+        problems: Sequence[Problem],
+        Cs: Sequence[float],
+        settings: SolverSettings,
+        task: Task,
+    ) -> "_Fitted":
+        """Fit the machines on all scales; an interrupt keeps the partitions that are finished."""
+        machines, evidence, is_interrupted = list[LocalMachines](), list[Evidence](), False
+        for rows in scaled:
+            kernel = self._bound(rows)
+            try:
+                found = fit_leaves(rows, kernel, problems, Cs, settings.budget, task)
+            except KeyboardInterrupt:
+                if not machines:
+                    raise
+                is_interrupted = True
+                break
+            machines.append(LocalMachines(kernel, rows.scaling, rows.coordinates, found.parts))
+            evidence.append(found.evidence)
+            if found.is_interrupted:
+                is_interrupted = True
+                break
+        together = replace(machines[0], siblings=tuple(machines[1:]))
+        return _Fitted(together, Evidence.mean(evidence), is_interrupted)
 
     def solve_folds(
         self,
@@ -151,19 +179,23 @@ class PreparedLeaves(PreparedRows):
     ) -> list[Fold]:
         """Return the fold of every problem; an interrupt is passed on, as folds cannot resume."""
         kept = np.delete(np.arange(self.rows.n_rows), held_out)
-        scaled, mine = self.scaled_among(kept), [problem.among(kept) for problem in problems]
-        kernel = self._bound(scaled)
-        found = fit_leaves(scaled, kernel, mine, Cs, settings.budget, Task.silent())
+        mine = [problem.among(kept) for problem in problems]
+        found = self._fit(self.scaled_among(kept), mine, Cs, settings, Task.silent())
         if found.is_interrupted:
             raise KeyboardInterrupt
-        machines = LocalMachines(kernel, scaled.scaling, scaled.coordinates, found.parts)
-        values = machines.values(self.rows.X[held_out], settings.budget)
+        values = found.machines.values(self.rows.X[held_out], settings.budget)
         values = values.reshape(len(held_out), len(Cs), len(problems))
         n_iter, statuses = np.ones(len(Cs), dtype=np.intp), (Status.CONVERGED,) * len(Cs)
         return [
             Fold(problem.scale.standardise(values[:, :, place].T), n_iter, statuses)
             for place, problem in enumerate(problems)
         ]
+
+
+class _Fitted(NamedTuple):
+    machines: LocalMachines
+    evidence: Evidence
+    is_interrupted: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,14 +212,23 @@ class LocalWorkspace(Workspace):
         The size of leaves, the number of partitions, and the overlap of leaves.
     seed : int
         Random seed of the partitions.
+    measure_rows : int
+        Number of rows above which a measure over features is learned from a sample of them.
     """
 
     rows: TrainingRows
     dtype: type[np.floating[Any]]
     division: Division
     seed: int
-    learners: dict[tuple[LearnedKind, Norm], TargetScaling] = field(default_factory=dict)
+    measure_rows: int
+    learners: dict[tuple[LearnedKind, Norm, int], TargetScaling] = field(default_factory=dict)
     known: dict[tuple[Any, ...], ScaledRows] = field(default_factory=dict)  # the latest
+
+    def divided(self, factor: float, n_partitions: int) -> Self:
+        """Return a workspace with the same scalings, larger leaves, and n partitions."""
+        leaf_rows = round(factor * self.division.leaf_rows)
+        division = self.division._replace(leaf_rows=leaf_rows, n_partitions=n_partitions)
+        return replace(self, division=division)
 
     def prepare(self, candidate: Candidate) -> PreparedLeaves:
         kernel, kind = candidate.kernel, candidate.scaling
@@ -196,32 +237,50 @@ class LocalWorkspace(Workspace):
         norm = norm_of(kernel) if is_learned(kind) else None
         return PreparedLeaves(self.rows, kernel, partial(self._scaled, kind, norm))
 
-    def _scaled(self, kind: AnyKind | None, norm: Norm | None, some: IntArray | None) -> ScaledRows:
-        """Return some rows on their scale, with their partitions."""
-        key = kind, norm, None if some is None else some.tobytes()
+    def _scaled(
+        self, kind: AnyKind | None, norm: Norm | None, some: IntArray | None
+    ) -> tuple[ScaledRows, ...]:
+        """Return some rows on their scale, with their partitions.
+
+        Measures that are learned from samples differ, so each partition has its own.
+        """
+        first = self._scaled_by(kind, norm, some, 0)
+        n = self.division.n_partitions if is_learned(kind) and kind != "effects" else 1
+        if n == 1 or first.n_distinct <= self.division.leaf_rows:
+            return (first,)
+        alone = self.division._replace(n_partitions=1)
+        found = [first, *(self._scaled_by(kind, norm, some, k) for k in range(1, n))]
+        return tuple(replace(each, division=alone) for each in found)
+
+    def _scaled_by(
+        self, kind: AnyKind | None, norm: Norm | None, some: IntArray | None, number: int
+    ) -> ScaledRows:
+        """Return some rows on their scale, or by one of several learned measures."""
+        key = kind, norm, number, None if some is None else some.tobytes()
         if key not in self.known:
             if len(self.known) >= MAX_KNOWN:
                 del self.known[next(iter(self.known))]
-            scaling, coordinates = self._coordinates(kind, norm, some)
+            scaling, coordinates = self._coordinates(kind, norm, some, number)
             if kind is not None:  # unscaled columns may need all digits
                 coordinates = coordinates.astype(self.dtype, copy=False)
             weight = self.rows.weight if some is None else self.rows.weight[some]
+            seed = self.seed + number
             self.known[key] = ScaledRows.from_rows(
-                scaling, coordinates, weight, self.division, self.seed
+                scaling, coordinates, weight, self.division, seed
             )
-        return self.known[key]
+        found = self.known[key]
+        return found if found.division == self.division else replace(found, division=self.division)
 
     def _coordinates(
-        self, kind: AnyKind | None, norm: Norm | None, some: IntArray | None
+        self, kind: AnyKind | None, norm: Norm | None, some: IntArray | None, number: int
     ) -> tuple[AnyScaling, FloatArray]:
         if not is_learned(kind):
             X = self.rows.X if some is None else self.rows.X[some]
             scaling = FeatureScaling.from_rows(self.rows.X, kind, self.rows.weight)
             return scaling, scaling.transform(X)
         assert norm is not None
-        if (kind, norm) not in self.learners:
-            self.learners[kind, norm] = learner_of(self.rows, kind, norm)
-        learner = self.learners[kind, norm]
+        most = self.measure_rows
+        learner = learner_among(self.learners, self.rows, kind, norm, most, SEEDS * number)
         found = learner.fit(some)
         learner.known.clear()  # in double precision
         return found
@@ -251,12 +310,15 @@ class LocalBackend(Backend):
     overlap : float
         Share of the rows of a split, on either side, that both sides are fitted to and blended
         in. A larger one is more accurate and costs more.
+    measure_rows : int
+        Number of rows above which a measure over features is learned from a sample of them.
     """
 
     name = "local"
     leaf_rows: int = 1_000
     n_partitions: int = 3
     overlap: float = 0.1
+    measure_rows: int = 4_000
 
     def supports(self, loss: type[Loss]) -> bool:
         return issubclass(loss, Squared)
@@ -276,7 +338,7 @@ class LocalBackend(Backend):
             )
         dtype = settings.dtype or self._precision(rows)
         division = Division(self.leaf_rows, self.n_partitions, self.overlap)
-        return LocalWorkspace(rows, dtype, division, settings.draw_seed())
+        return LocalWorkspace(rows, dtype, division, settings.draw_seed(), self.measure_rows)
 
     def _precision(self, rows: TrainingRows) -> type[np.floating[Any]]:
         """Return single precision for signs of classes on several leaves, else that of rows."""

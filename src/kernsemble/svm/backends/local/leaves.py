@@ -27,6 +27,11 @@ class Evidence(NamedTuple):
     objective: FloatArray
     gap: FloatArray
 
+    @classmethod
+    def mean(cls, several: "Sequence[Evidence]") -> "Evidence":
+        """Return the mean evidence."""
+        return cls(*(np.mean(each, axis=0) for each in zip(*several, strict=True)))
+
 
 class FittedLeaves(NamedTuple):
     """The machines of every partition that was finished, and the evidence for them."""

@@ -1,6 +1,6 @@
 r"""Machines on the leaves of partitions: a row has the mean of its leaves' values."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -81,12 +81,25 @@ class LocalMachines(Machines):
         The distinct scaled training rows.
     parts : tuple of LeafMachines
         The machines of each partition.
+    siblings : tuple of LocalMachines
+        Machines on other learned scales, which are averaged with these by partitions.
     """
 
     kernel: Kernel
     scaling: AnyScaling
     coordinates: FloatArray
     parts: tuple[LeafMachines, ...]
+    siblings: tuple["LocalMachines", ...] = ()
+
+    @property
+    def each(self) -> tuple["LocalMachines", ...]:
+        """The machines on one scale each."""
+        return (replace(self, siblings=()), *self.siblings)
+
+    @property
+    def all_parts(self) -> tuple[LeafMachines, ...]:
+        """The machines of the partitions on all scales."""
+        return tuple(part for each in self.each for part in each.parts)
 
     @property
     def supports_missing(self) -> bool:
@@ -99,9 +112,15 @@ class LocalMachines(Machines):
     @property
     def mean_bias(self) -> FloatArray:
         """The mean bias of every machine, over partitions and rows."""
-        sizes = [np.diff(each.partition.ends) for each in self.parts]
-        means = [n @ each.bias / n.sum() for n, each in zip(sizes, self.parts, strict=True)]
+        sizes = [np.diff(each.partition.ends) for each in self.all_parts]
+        means = [n @ each.bias / n.sum() for n, each in zip(sizes, self.all_parts, strict=True)]
         return np.asarray(np.mean(means, axis=0))
+
+    @property
+    def n_kernel_values(self) -> int:
+        """The approximate number of kernel values that a decision value takes."""
+        sizes = [np.diff(each.partition.ends).astype(np.float64) for each in self.all_parts]
+        return int(sum((size**2).sum() / len(self.coordinates) for size in sizes))
 
     @cached_property
     def known(self) -> Embedded:
@@ -109,6 +128,9 @@ class LocalMachines(Machines):
         return self.kernel._embed(self.coordinates, "X")
 
     def values(self, X: Rows, budget: Budget) -> FloatArray:
+        if self.siblings:
+            total = sum(len(each.parts) * each.values(X, budget) for each in self.each)
+            return np.asarray(total / len(self.all_parts))
         found = np.zeros((X.shape[0], self.parts[0].bias.shape[1]))
         n_coordinates = max(self.coordinates.shape[1], X.shape[1])
         most = min(MAX_COORDINATES, int(budget.n_bytes / 32))
@@ -119,4 +141,4 @@ class LocalMachines(Machines):
         return found
 
     def attributes(self) -> dict[str, Any]:
-        return {"partitions_": tuple(each.partition for each in self.parts)}
+        return {"partitions_": tuple(each.partition for each in self.all_parts)}

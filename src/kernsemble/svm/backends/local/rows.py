@@ -9,8 +9,9 @@ import numpy as np
 
 from kernsemble._typing import FloatArray, IntArray, Rows
 from kernsemble.preprocessing import AnyScaling
+from kernsemble.solvers.equal_rows import EqualRows
 from kernsemble.solvers.losses import Squared
-from kernsemble.solvers.partition import Partition, merge_equal_rows
+from kernsemble.solvers.partition import Partition
 from kernsemble.svm.problem import Problem
 
 
@@ -34,8 +35,10 @@ class ScaledRows:
         The distinct scaled rows.
     weight : array of shape (n_distinct,)
         The sum of the weights of equal rows.
-    present, places : arrays of shape (n_present,)
-        The rows of positive weight, and the distinct row that each is equal to.
+    present : array of shape (n_present,)
+        The rows of positive weight.
+    equal : EqualRows
+        The groups of equal rows among these, in the order of `coordinates`.
     division : Division
         The size of leaves, the number of partitions, and their overlap.
     seed : int
@@ -46,7 +49,7 @@ class ScaledRows:
     coordinates: FloatArray
     weight: FloatArray
     present: IntArray
-    places: IntArray
+    equal: EqualRows
     division: Division
     seed: int
 
@@ -61,10 +64,9 @@ class ScaledRows:
     ) -> Self:
         """Merge equal rows."""
         present = np.flatnonzero(weight > 0.0)
-        first, places = merge_equal_rows(coordinates[present])
-        distinct = coordinates[present[first]]
-        sums = _sums(places, weight[present], len(first))
-        return cls(scaling, distinct, sums, present, places, division, seed)
+        equal = EqualRows.of(coordinates[present])
+        distinct, sums = coordinates[present[equal.first]], equal.sums(weight[present])
+        return cls(scaling, distinct, sums, present, equal, division, seed)
 
     @cached_property
     def partitions(self) -> tuple[Partition, ...]:
@@ -89,8 +91,7 @@ class ScaledRows:
 
     def _merged(self, loss: Squared) -> Squared:
         strengths, y = loss.strengths[self.present], loss.y[self.present]
-        sums = _sums(self.places, strengths, self.n_distinct)
-        products = _sums(self.places, strengths * y, self.n_distinct)
+        sums, products = self.equal.sums(strengths), self.equal.sums(strengths * y)
         means = np.divide(products, sums, out=np.zeros_like(sums), where=sums > 0.0)
         return Squared.from_targets(means, sums)
 
@@ -106,11 +107,6 @@ def mean_target(problem: Problem) -> float:
 def dense(X: Rows) -> FloatArray:
     """Return rows as a dense array."""
     return X if isinstance(X, np.ndarray) else X.toarray()
-
-
-def _sums(places: IntArray, values: FloatArray, n: int) -> FloatArray:
-    """Return the sum of the values at each place."""
-    return np.bincount(places, values, minlength=n).astype(np.float64)
 
 
 def _squared(problem: Problem) -> Squared:

@@ -2,10 +2,8 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 
-from kernsemble.preprocessing.distinct_rows import DistinctRows
 from kernsemble.preprocessing.supervised import TargetScaling
 
 KINDS = [
@@ -15,20 +13,6 @@ KINDS = [
     ("effects", "l1"),
     ("learned-effects", "l1"),
 ]
-
-
-@given(seed=st.integers(0, 2**16), n=st.integers(1, 30))
-def test_groups_are_of_equal_rows_and_their_order_is_that_of_contents(seed, n):
-    rng = np.random.default_rng(seed)
-    table = rng.choice([0.0, -1.0, np.nan], size=(n, 2))
-    found = DistinctRows.of(table[:, :1], table[:, 1:])
-    for i in range(n):
-        same = [np.array_equal(table[i], each, equal_nan=True) for each in table]
-        assert_array_equal(found.group == found.group[i], same)
-    assert_array_equal(table[found.first][found.group], table)
-    order = rng.permutation(n)
-    again = DistinctRows.of(table[order][:, :1], table[order][:, 1:])
-    assert_array_equal(table[order][again.first], table[found.first])
 
 
 @pytest.mark.large
