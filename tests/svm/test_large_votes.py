@@ -151,7 +151,7 @@ def test_a_vote_on_leaves_survives_pickle_and_files(name, tmp_path):
 
 
 def test_larger_shares_have_more_partitions():
-    assert n_partitions([0.7, 0.2, 0.1]) == [4, 2, 1]
+    assert n_partitions([0.6, 0.3, 0.1]) == [4, 2, 1]
     assert n_partitions([0.7, 0.2, 0.1], total=3, most=2) == [2, 1, 1]
     assert n_partitions([]) == []
     assert n_partitions([0.0, 0.0]) == [1, 1]
