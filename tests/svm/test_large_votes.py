@@ -232,6 +232,18 @@ def test_little_memory_means_machines_on_leaves(monkeypatch):
     assert machine.score(Z, labels) > 0.7
 
 
+def test_leaves_are_as_large_as_memory_allows():
+    one, two = (vote(cache_size=size).fit(X, y) for size in (1000.0, 0.35))
+    largest = [
+        max(int(np.diff(part.partition.ends).max()) for part in each.machines.all_parts)
+        for machine in (one, two)
+        for each in local_members(machine)[:1]
+    ]
+    assert largest[0] > 120
+    assert largest[1] <= np.sqrt(0.35 * 2**20 / 20.0)
+    assert two.score(Z, labels) > 0.75
+
+
 def test_the_local_solver_on_request_serves_few_rows():
     machine = vote(solver="local").fit(X[:100], y[:100])
     assert machine.solver_ == "local"
