@@ -151,7 +151,7 @@ def test_a_vote_on_leaves_survives_pickle_and_files(name, tmp_path):
 
 
 def test_larger_shares_have_more_partitions():
-    assert n_partitions([0.7, 0.2, 0.1]) == [4, 2, 1]
+    assert n_partitions([0.6, 0.3, 0.1]) == [4, 2, 1]
     assert n_partitions([0.7, 0.2, 0.1], total=3, most=2) == [2, 1, 1]
     assert n_partitions([]) == []
     assert n_partitions([0.0, 0.0]) == [1, 1]
@@ -230,6 +230,18 @@ def test_little_memory_means_machines_on_leaves(monkeypatch):
     machine = vote(cache_size=0.3).fit(X[:150], y[:150])
     assert machine.solver_ == "local"
     assert machine.score(Z, labels) > 0.7
+
+
+def test_leaves_are_as_large_as_memory_allows():
+    one, two = (vote(cache_size=size).fit(X, y) for size in (1000.0, 0.35))
+    largest = [
+        max(int(np.diff(part.partition.ends).max()) for part in each.machines.all_parts)
+        for machine in (one, two)
+        for each in local_members(machine)[:1]
+    ]
+    assert largest[0] > 120
+    assert largest[1] <= np.sqrt(0.35 * 2**20 / 20.0)
+    assert two.score(Z, labels) > 0.75
 
 
 def test_the_local_solver_on_request_serves_few_rows():

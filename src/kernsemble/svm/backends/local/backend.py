@@ -43,7 +43,7 @@ from kernsemble.svm.backends.base import (
     inverse_or_one,
 )
 from kernsemble.svm.backends.cross_fitted import learner_among, norm_of
-from kernsemble.svm.backends.local.leaves import Evidence, fit_leaves
+from kernsemble.svm.backends.local.leaves import Evidence, affordable_rows, fit_leaves
 from kernsemble.svm.backends.local.machines import LocalMachines
 from kernsemble.svm.backends.local.rows import Division, ScaledRows, dense
 from kernsemble.svm.backends.matrix import needs_unscaled_rows
@@ -51,6 +51,8 @@ from kernsemble.svm.columns.missing_values import has_missing
 from kernsemble.svm.problem import Problem
 
 SEEDS = 10  # number of seeds that one measure draws from, at most
+MATRICES_OF_A_MEASURE = 5.0  # in memory while it is learned, in single precision
+FEWEST_MEASURE_ROWS = 100
 ROWS_FOR_SCALE = 2_000  # maximum number of rows for the unit of C
 
 
@@ -214,6 +216,8 @@ class LocalWorkspace(Workspace):
         Random seed of the partitions.
     measure_rows : int
         Number of rows above which a measure over features is learned from a sample of them.
+    max_leaf_rows : int
+        Number of rows of the largest leaf whose matrices fit into memory.
     """
 
     rows: TrainingRows
@@ -221,12 +225,16 @@ class LocalWorkspace(Workspace):
     division: Division
     seed: int
     measure_rows: int
+    max_leaf_rows: int
     learners: dict[tuple[LearnedKind, Norm, int], TargetScaling] = field(default_factory=dict)
     known: dict[tuple[Any, ...], ScaledRows] = field(default_factory=dict)  # the latest
 
     def divided(self, factor: float, n_partitions: int) -> Self:
-        """Return a workspace with the same scalings, larger leaves, and n partitions."""
-        leaf_rows = round(factor * self.division.leaf_rows)
+        """Return a workspace with the same scalings, n partitions, and leaves times a factor.
+
+        They are not larger than the memory allows.
+        """
+        leaf_rows = min(round(factor * self.division.leaf_rows), self.max_leaf_rows)
         division = self.division._replace(leaf_rows=leaf_rows, n_partitions=n_partitions)
         return replace(self, division=division)
 
@@ -338,7 +346,11 @@ class LocalBackend(Backend):
             )
         dtype = settings.dtype or self._precision(rows)
         division = Division(self.leaf_rows, self.n_partitions, self.overlap)
-        return LocalWorkspace(rows, dtype, division, settings.draw_seed(), self.measure_rows)
+        affordable = np.sqrt(settings.budget.n_bytes / (4.0 * MATRICES_OF_A_MEASURE))
+        measure_rows = max(min(self.measure_rows, int(affordable)), FEWEST_MEASURE_ROWS)
+        most = max(int(affordable_rows(settings.budget)), 1)
+        seed = settings.draw_seed()
+        return LocalWorkspace(rows, dtype, division, seed, measure_rows, most)
 
     def _precision(self, rows: TrainingRows) -> type[np.floating[Any]]:
         """Return single precision for signs of classes on several leaves, else that of rows."""

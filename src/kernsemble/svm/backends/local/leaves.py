@@ -51,6 +51,11 @@ class _Leaf:
     gap: FloatArray
 
 
+def affordable_rows(budget: Budget, itemsize: int = 8) -> float:
+    """Return the number of rows of the largest leaf whose matrices fit into the budget."""
+    return float(np.sqrt(budget.n_bytes / (MATRICES * itemsize)))
+
+
 def fit_leaves(
     rows: ScaledRows,
     kernel: Kernel,
