@@ -114,7 +114,7 @@ def _parts(block: ShapeTables) -> Iterator[tuple[Part, ShapeTables]]:
             if isinstance(part, Categories)
             else Slices(ordered=(part,) if isinstance(part, OrderedPart) else ())
         )
-        views = replace(block.views, slices=slices)
+        views = block.views.among(span, slices)
         yield part, ShapeTables(views, block.levels[span], block.heights[span])
 
 

@@ -92,6 +92,10 @@ class PairTable:
         """The number of cells."""
         return self.shape[0] * self.shape[1]
 
+    def weighted(self, weight: float) -> Self:
+        """Return the table of a multiple of the kernel."""
+        return replace(self, rows=self.rows.scaled(weight))
+
     def levels_of(self, z: FloatArray) -> FloatArray:
         """Return the values g of all cells."""
         return (self.rows.functions @ z.reshape(self.shape) @ self.columns.functions.T).ravel()

@@ -155,6 +155,13 @@ def _number_levels(column: FloatArray, weight: FloatArray, max_levels: int) -> L
     return Levels(lowest, cuts, int(holds_missing), np.empty(0), distinct, 0)
 
 
+def grouped(weight: FloatArray, max_groups: int) -> IntArray:
+    """Return the group of each of some neighbouring levels; groups have about equal weights."""
+    places = np.arange(float(len(weight)))
+    distinct = _groups(places, np.maximum(weight, np.finfo(float).tiny), max_groups)[2]
+    return np.repeat(np.arange(len(distinct)), distinct)
+
+
 @jit
 def _groups(
     column: FloatArray, weight: FloatArray, max_levels: int

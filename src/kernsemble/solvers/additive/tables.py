@@ -118,6 +118,22 @@ class Tables:
             pairs=(*self.pairs, *pairs),
         )
 
+    def weighted(self, weights: FloatArray) -> Self:
+        """Return the tables with a kernel of each multiplied by its weight."""
+        n_trees, sizes = len(self.root), np.diff(self.offsets)
+        return replace(
+            self,
+            scale=self.scale * np.sqrt(np.repeat(weights[:n_trees], sizes[:n_trees])),
+            pairs=tuple(
+                pair.weighted(weight)
+                for pair, weight in zip(self.pairs, weights[n_trees:], strict=True)
+            ),
+        )
+
+    def among(self, rows: IntArray) -> Self:
+        """Return the tables on some rows."""
+        return replace(self, codes=self.codes_of(rows))
+
     @property
     def n_rows(self) -> int:
         """The number of rows."""

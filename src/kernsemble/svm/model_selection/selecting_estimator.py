@@ -126,6 +126,8 @@ class SelectsSettings(KernelMachine):
 
         By default they do not on more than `MAX_ROWS` rows, unless stumps need a kernel matrix too.
         """
+        if self._wants_pairs:
+            return "the additive solver does not support them: use n_pairs = 0"
         able = [each for each in self._backends() if each.supports_any_kernel]
         if not able:
             return f"the {self.solver} solver does not support them: use the exact solver"
@@ -173,7 +175,12 @@ class SelectsSettings(KernelMachine):
         return CrossValidation(rows, y, splits, scorer, predictions, settings)
 
     def _penalty_grid(self, multiples: Sequence[float] | None) -> PenaltyGrid:
-        """Return the grid `Cs`; by default multiples of C="scale", or the papers' grid."""
+        """Return the grid `Cs`; by default multiples of C="scale", or the papers' grid.
+
+        With pairs the weights of all functions are learned, and C="scale" is enough.
+        """
+        if self.Cs is None and self._wants_pairs:
+            return PenaltyGrid((1.0,), is_relative=True)
         if self.Cs is None and multiples is not None:
             return PenaltyGrid(tuple(multiples), is_relative=True)
         requested = self.default_grid if self.Cs is None else self.Cs
@@ -234,7 +241,7 @@ class SelectsSettings(KernelMachine):
 
     def _refit(self, selection: Selection, settings: SolverSettings, task: Task) -> None:
         """Fit the machines of the selected settings on all rows."""
-        with task.part("refit", 1, len(selection.problems)) as part:
+        with task.part("refit", 1, settings.n_parts(len(selection.problems))) as part:
             self._fit_machines(selection.prepare(), selection.problems, settings, None, part)
 
     def _search(

@@ -27,7 +27,7 @@ from kernsemble.kernels.binning import has_cells
 from kernsemble.kernels.slices import NoSlicesError, slices_of
 from kernsemble.preprocessing import FeatureScaling
 from kernsemble.preprocessing.supervised import is_learned
-from kernsemble.solvers import Fold
+from kernsemble.solvers import Fold, Status
 from kernsemble.solvers.additive import (
     AdditiveSolution,
     Tables,
@@ -54,10 +54,20 @@ from kernsemble.svm.backends.base import (
 )
 from kernsemble.svm.backends.tables.blocks import Block, FittedTables, stack
 from kernsemble.svm.backends.tables.cells import Cells
+from kernsemble.svm.backends.tables.pair_search import AUTO_PAIRS, PairSearch
+from kernsemble.svm.backends.tables.pairs import (
+    CoarseColumn,
+    PairBlock,
+    coarse_codes,
+    coarse_columns,
+    variances_of_slices,
+)
 from kernsemble.svm.backends.tables.slices import Slicing
 from kernsemble.svm.columns.missing_values import has_missing
 from kernsemble.svm.problem import Problem
 
+PAIR_SEED = 0  # random seed of the rows that pairs are searched on
+BYTES_PER_CELL = 6  # bytes of a cell: its own, a copy among all codes, and of some rows
 FEW = 0.5  # share of rows below which the codes of a problem are copied
 
 
@@ -138,8 +148,20 @@ class PreparedTables(PreparedRows):
             raise ValueError(
                 "C = inf, a hard margin, is not supported by solver = 'additive': use 'exact'"
             )
-        is_single = len(problems) == 1
+        if settings.wants_pairs:
+            return self._solve_with_pairs(problems, C, settings, last, task)
         starts = self._starts(last if settings.warm_start else None, len(problems))
+        return self._solve_from(starts, problems, C, settings, task)
+
+    def _solve_from(
+        self,
+        starts: Sequence[AdditiveSolution | None],
+        problems: Sequence[Problem],
+        C: float,
+        settings: SolverSettings,
+        task: Task,
+    ) -> Solved:
+        is_single = len(problems) == 1
 
         def solve(place: int, watch: Watch) -> AdditiveSolution:
             problem, tables = problems[place], self.tables
@@ -158,6 +180,65 @@ class PreparedTables(PreparedRows):
 
         solutions, is_interrupted = solve_each(solve, len(problems), task, in_turn=is_single)
         return self._solved(problems, solutions, settings, is_interrupted)
+
+    def _solve_with_pairs(
+        self,
+        problems: Sequence[Problem],
+        C: float,
+        settings: SolverSettings,
+        last: Machines | None,
+        task: Task,
+    ) -> Solved:
+        """Search for pairs and fit all tables; an interrupted search returns none."""
+        try:
+            with task.part("pairs", len(problems) + 1):
+                prepared, starts = self.with_pairs(problems, C, settings)
+        except KeyboardInterrupt:
+            few, none = replace(settings, max_iter=1), [None] * len(problems)
+            solved = self._solve_from(none, problems, C, few, task)
+            statuses = (Status.INTERRUPTED,) * len(problems)
+            return solved._replace(statuses=statuses, is_interrupted=True)
+        if settings.warm_start and None not in (again := prepared._starts(last, len(problems))):
+            starts = again
+        return prepared._solve_from(starts, problems, C, settings, task)
+
+    def with_pairs(
+        self, problems: Sequence[Problem], C: float, settings: SolverSettings
+    ) -> tuple[Self, Sequence[AdditiveSolution | None]]:
+        """Return the rows with tables of pairs and learned weights, and starts of the machines."""
+        slicing = self.blocks[0] if isinstance(self.blocks[0], Slicing) else None
+        columns = [] if slicing is None else coarse_columns(slicing)
+        if slicing is None or len(columns) < 2:
+            raise ValueError(
+                "pairs need functions of two columns at least, and kernel = "
+                f"{self.kernel!r} has {len(columns)}: use n_pairs=0, or add Stump()"
+            )
+        named = _named_pairs(settings.pairs, columns)
+        most = AUTO_PAIRS if settings.n_pairs == "auto" else max(settings.n_pairs, len(named))
+        settings.budget.check(
+            BYTES_PER_CELL * self.tables.n_rows * (self.tables.n_tables + most),
+            f"the codes of {self.tables.n_rows:,} rows with {most} pairs of columns take",
+            "reduce n_pairs, fit fewer rows",
+        )
+        codes = coarse_codes(slicing, columns)
+        others = [np.empty(0)] * (self.tables.n_tables - len(slicing.codes))
+        units = [C / problem.penalty_unit for problem in problems]
+        losses = [problem.loss.times(C) for problem, C in zip(problems, units, strict=True)]
+        variances = [*variances_of_slices(slicing), *others]
+        search = PairSearch(self.tables, losses, units, variances, columns, codes, named)
+        found = search.run(settings.n_pairs, PAIR_SEED)
+        views = replace(slicing.views, factors=found.weights[: len(slicing.codes)])
+        blocks = [replace(slicing, views=views), *self.blocks[1:]]
+        if len(found.pairs) > 0:
+            blocks.append(PairBlock.from_codes(columns, codes, found.pairs, found.pair_weights))
+        is_complete = [
+            isinstance(loss, Smooth) or len(each.beta) == self.tables.n_rows
+            for loss, each in zip(losses, found.solutions, strict=True)
+        ]
+        starts = [
+            each if is_complete[k] else None for k, each in enumerate(found.solutions)
+        ]
+        return replace(self, blocks=blocks, tables=stack(blocks)), starts
 
     def _solved(
         self,
@@ -212,6 +293,48 @@ class PreparedTables(PreparedRows):
         if restart is None or (restart.z.shape, restart.beta.shape) != shapes:
             return [None] * n_machines
         return restart.starts()
+
+    def solve_all_folds(
+        self,
+        problems: Sequence[Problem],
+        Cs: Sequence[float],
+        held_out: Sequence[IntArray],
+        settings: SolverSettings,
+        task: Task,
+    ) -> list[list[Fold]]:
+        """Return the folds of every problem; with pairs, which all share, one fold at a time."""
+        if not settings.wants_pairs:
+            return super().solve_all_folds(problems, Cs, held_out, settings, task)
+        found = []
+        for rows in held_out:
+            present = np.ones(self.tables.n_rows)
+            present[rows] = 0.0
+            rest = [replace(each, loss=each.loss.times(present)) for each in problems]
+            solutions = [self._solutions_with_pairs(rest, C, settings) for C in Cs]
+            found.append(
+                [
+                    Fold.from_solutions(path, lambda each, rows=rows: each.decisions[rows], None)
+                    for path in zip(*solutions, strict=True)
+                ]
+            )
+            for _ in problems:
+                task.note("machine")
+        return [list(folds) for folds in zip(*found, strict=True)]
+
+    def _solutions_with_pairs(
+        self, problems: Sequence[Problem], C: float, settings: SolverSettings
+    ) -> list[AdditiveSolution]:
+        prepared, starts = self.with_pairs(problems, C, settings)
+        return [
+            solve_additive(
+                prepared.tables,
+                problem.loss.times(C / problem.penalty_unit),
+                tol=settings.tol,
+                max_iter=_max_iter(settings),
+                start=start,
+            )
+            for problem, start in zip(problems, starts, strict=True)
+        ]
 
     def solve_folds(
         self,
@@ -320,6 +443,7 @@ class TablesBackend(Backend):
     """
 
     name = "additive"
+    supports_pairs = True
     penalty_multiples = tuple(4.0**power for power in range(-2, 9))
     default_max_iter = 500  # Newton steps, or passes of coordinate descent
     rows_worth_tables: int = 3_000
@@ -374,6 +498,21 @@ def dense_rows(X: Rows, budget: Budget) -> FloatArray:
         "use solver='exact', drop columns",
     )
     return X.toarray()
+
+
+def _named_pairs(
+    pairs: Sequence[tuple[int, int]], columns: Sequence[CoarseColumn]
+) -> IntArray:
+    """Return pairs of columns as indices of `columns`."""
+    places = {each.column: k for k, each in enumerate(columns)}
+    missing = [column for pair in pairs for column in pair if column not in places]
+    if missing:
+        raise ValueError(
+            f"pairs contains the column {missing[0]}, and the kernel has no function of this column "
+            "alone: leave the pair out, or add Stump() or Category() on the column"
+        )
+    found = [[places[column] for column in pair] for pair in pairs]
+    return np.array(found, dtype=np.intp).reshape(-1, 2)
 
 
 def _max_iter(settings: SolverSettings) -> int:

@@ -16,6 +16,7 @@ import numpy as np
 from kernsemble._typing import FloatArray, IntArray
 from kernsemble._value_object import Value
 from kernsemble.solvers.additive import Tables
+from kernsemble.solvers.additive.pair_tables import PairTable
 
 
 class FittedBlock(Value, ABC):
@@ -61,18 +62,27 @@ class Block(ABC):
     def measures(self) -> tuple[list[FloatArray], list[FloatArray]]:
         """Return the measures between the ordered levels of each table, and weights of others."""
 
+    @property
+    def pairs(self) -> Sequence[PairTable]:
+        """The tables if they are of pairs of columns, which have neither roots nor measures."""
+        return ()
+
     @abstractmethod
     def fitted(self, heights: Sequence[FloatArray]) -> FittedBlock:
         """Return the block with tables of shape (n_machines, n_levels)."""
 
 
 def stack(blocks: Sequence[Block]) -> Tables:
-    """Return the tables of all blocks, with codes as wide as the widest."""
-    measures, weights = zip(*(block.measures() for block in blocks), strict=True)
-    codes = [block.codes for block in blocks]
-    return Tables.from_measures(
+    """Return the tables of all blocks, with codes as wide as the widest; those of pairs are last."""
+    plain = [block for block in blocks if not block.pairs]
+    measures, weights = zip(*(block.measures() for block in plain), strict=True)
+    codes = [block.codes for block in plain]
+    tables = Tables.from_measures(
         codes[0] if len(codes) == 1 else np.concatenate(codes),
         list(chain(*measures)),
         list(chain(*weights)),
-        list(chain(*(block.roots for block in blocks))),
+        list(chain(*(block.roots for block in plain))),
     )
+    for block in blocks[len(plain) :]:
+        tables = tables.with_pairs(block.codes, block.pairs)
+    return tables

@@ -1,0 +1,268 @@
+r"""The search for pairs of columns: which pairs have a table, and the weights of all tables.
+
+1. The machine without pairs is fitted, and the weights of its columns are learned: the prior is
+   fitted to the rows as in `evidence`, so neither C nor the scale of a column matters.
+2. A screen of all pairs (`pair_screen`) returns candidates, and the weights of all tables are
+   learned together. Candidates are ranked by the variance of their functions.
+3. ``n_pairs = "auto"`` does this on some of the rows first, and takes the number of pairs with the
+   smallest loss of the others.
+
+Weights are those of a prior, which does not depend on the number of rows: they are learned from at
+most 50,000 of them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from kernsemble._threads import run
+from kernsemble._typing import FloatArray, IntArray
+from kernsemble.solvers.additive import AdditiveSolution, Tables, solve_additive
+from kernsemble.solvers.additive.evidence import learned_weights
+from kernsemble.solvers.additive.pair_screen import best_pairs
+from kernsemble.solvers.interrupts import Watch
+from kernsemble.solvers.losses import Loss
+from kernsemble.solvers.result import Status
+from kernsemble.svm.backends.tables.pairs import CoarseColumn, cells, pair_tables
+
+NumberOfPairs: TypeAlias = int | Literal["auto"]
+
+MAX_ROWS = 50_000  # maximum number of rows that pairs and weights are learned from
+AUTO_PAIRS = 40  # maximum number of pairs for n_pairs = "auto"
+CANDIDATES = 2.0  # number of candidates per pair
+MORE_CANDIDATES = 8  # number of candidates besides
+TRIED = (0, 1, 2, 3, 5, 8, 12, 18, 27, 40)  # numbers of pairs that are compared for "auto"
+HELD_OUT = 0.3  # share of the rows that they are compared on
+START = 10.0  # variance of the machine without pairs at which learning starts
+START_OF_PAIR = 0.05  # and that of a pair
+N_UPDATES = 6  # updates of the weights of columns, and then of all tables
+TOL = 1e-3  # relative duality gap while weights are learned
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """Pairs and weights.
+
+    Attributes
+    ----------
+    weights : array of shape (n_tables,)
+        Weights of the tables without pairs.
+    pairs : array of shape (n_pairs, 2)
+        Indices of the columns of each pair.
+    pair_weights : array of shape (n_pairs,)
+        Weights of their tables.
+    solutions : list of AdditiveSolution
+        The machines on the rows that were used, from which others can start.
+    """
+
+    weights: FloatArray
+    pairs: IntArray
+    pair_weights: FloatArray
+    solutions: list[AdditiveSolution]
+
+
+@dataclass(frozen=True, eq=False)
+class PairSearch:
+    """The search for pairs on some rows.
+
+    Attributes
+    ----------
+    tables : Tables
+        The tables without pairs, with weight 1 each.
+    losses : sequence of Loss
+        The losses of all machines.
+    units : sequence of float
+        The strength of a row of weight 1 in each.
+    variances : sequence of arrays
+        Variances of the features of each table; empty for tables whose weight is 1.
+    columns : sequence of CoarseColumn
+        The columns that can be paired.
+    codes : array of shape (n_columns, n)
+        The coarse level of every row in each.
+    named : array of shape (n_named, 2)
+        Indices of the columns of pairs that are taken in any case.
+    watch : callable, optional
+        Called by the solver between steps.
+    """
+
+    tables: Tables
+    losses: Sequence[Loss]
+    units: Sequence[float]
+    variances: Sequence[FloatArray]
+    columns: Sequence[CoarseColumn]
+    codes: IntArray
+    named: IntArray
+    watch: Watch | None = None
+
+    def run(self, n_pairs: NumberOfPairs, seed: int) -> Found:
+        """Return the pairs and the weights of all tables."""
+        rng = np.random.default_rng(seed)
+        search = self._among(rng)
+        if n_pairs == "auto":
+            n_pairs = search._best_number(rng)
+        return search._found(n_pairs, search._without_pairs())
+
+    def _among(self, rng: np.random.Generator) -> "PairSearch":
+        """Return the search on at most `MAX_ROWS` of the rows that are present."""
+        present = np.flatnonzero(np.any([loss.strengths > 0.0 for loss in self.losses], axis=0))
+        if len(present) == self.tables.n_rows and len(present) <= MAX_ROWS:
+            return self
+        if len(present) > MAX_ROWS:
+            present = np.sort(rng.choice(present, MAX_ROWS, replace=False))
+        return replace(
+            self,
+            tables=self.tables.among(present),
+            losses=[loss.among(present) for loss in self.losses],
+            codes=self.codes[:, present],
+        )
+
+    def _best_number(self, rng: np.random.Generator) -> int:
+        """Return the number of pairs with the smallest loss of held-out rows."""
+        held_out = rng.random(self.tables.n_rows) < HELD_OUT
+        rest = replace(self, losses=[loss.times(1.0 * ~held_out) for loss in self.losses])
+        first = rest._without_pairs()
+        found = rest._found(AUTO_PAIRS, first)
+        numbers = [n for n in TRIED if n < len(found.pairs)] + [len(found.pairs)]
+        totals, state = [], first
+        tested = [loss.times(1.0 * held_out) for loss in self.losses]
+        for n in numbers:
+            some = replace(found, pairs=found.pairs[:n], pair_weights=found.pair_weights[:n])
+            state = rest._fitted(rest._start(some, state)) if n > 0 else first
+            values = zip(tested, state.solutions, strict=True)
+            totals.append(sum(loss.value(each.decisions) for loss, each in values))
+        return max(numbers[int(np.argmin(totals))], len(self.named))
+
+    @cached_property
+    def _start_weights(self) -> FloatArray:
+        """The weights at which learning starts, with the variance `START` of all tables."""
+        total = sum(float(each.sum()) for each in self.variances)
+        weight = START / total / np.mean(self.units) if total > 0.0 else 1.0
+        return np.where([len(each) > 0 for each in self.variances], weight, 1.0)
+
+    def _without_pairs(self) -> Found:
+        """Return the machines without pairs, with learned weights."""
+        none = np.empty((0, 2), dtype=np.intp)
+        start = Found(self._start_weights, none, np.empty(0), [])
+        return self._learned(self._fitted(start))
+
+    def _found(self, n_pairs: int, first: Found) -> Found:
+        """Return the best pairs and the weights of all tables."""
+        n_more = max(n_pairs - len(self.named), 0)
+        pairs = self._candidates(first, int(CANDIDATES * n_more) + MORE_CANDIDATES * (n_more > 0))
+        if len(pairs) == 0:
+            return first
+        weights = np.full(len(pairs), START_OF_PAIR / np.mean(self.units))
+        found = self._learned(
+            self._fitted(self._start(replace(first, pairs=pairs, pair_weights=weights), first))
+        )
+        order = np.argsort(-self._sizes(found), kind="stable")
+        is_named = order < len(self.named)
+        kept = np.concatenate([order[is_named], order[~is_named][:n_more]])
+        some = replace(found, pairs=found.pairs[kept], pair_weights=found.pair_weights[kept])
+        if len(kept) == len(order):
+            return some if (kept == order).all() else self._fitted(self._start(some, found))
+        return self._learned(self._fitted(self._start(some, found)), n_updates=2)
+
+    def _candidates(self, first: Found, n: int) -> IntArray:
+        """Return the named pairs, and candidates from the screen."""
+        if n == 0:
+            return self.named
+        pairs, _ = best_pairs(
+            self.codes,
+            [each.axis for each in self.columns],
+            np.array([each.beta for each in first.solutions]),
+            np.array([loss.strengths for loss in self.losses]),
+            np.asarray(self.units),
+            START_OF_PAIR / np.asarray(self.units),
+            n + len(self.named),
+        )
+        known = {frozenset(pair) for pair in self.named.tolist()}
+        new = [pair for pair in pairs.tolist() if frozenset(pair) not in known][:n]
+        return np.concatenate([self.named, np.array(new, dtype=np.intp).reshape(-1, 2)])
+
+    def _tables(self, found: Found) -> Tables:
+        """Return the tables with weights."""
+        mains = self.tables.weighted(found.weights)
+        if len(found.pairs) == 0:
+            return mains
+        tables = pair_tables(self.columns, found.pairs, found.pair_weights)
+        return mains.with_pairs(cells(self.columns, self.codes, found.pairs), tables)
+
+    def _start(self, found: Found, last: Found) -> Found:
+        """Return pairs and weights with starts from other solutions, where tables are shared."""
+        before, after = self._spans(last), self._spans(found)
+        size = self._n_levels(found)
+        solutions = []
+        for each in last.solutions:
+            z = np.zeros(size)
+            for key, (span, weight) in after.items():
+                if key in before:
+                    known, was = before[key]
+                    z[span] = each.z[known] * np.sqrt(was / weight if weight > 0.0 else 0.0)
+            solutions.append(replace(each, z=z))
+        return replace(found, solutions=solutions)
+
+    def _spans(self, found: Found) -> dict[object, tuple[slice, float]]:
+        """Return the levels and the weight of every table, by its number or its pair."""
+        offsets = self.tables.offsets
+        spans = {
+            k: (slice(a, b), weight)
+            for k, (a, b, weight) in enumerate(
+                zip(offsets, offsets[1:], found.weights, strict=False)
+            )
+        }
+        start = int(offsets[-1])
+        for (a, b), weight in zip(found.pairs.tolist(), found.pair_weights, strict=True):
+            stop = start + self.columns[a].n_groups * self.columns[b].n_groups
+            spans[a, b] = slice(start, stop), weight
+            start = stop
+        return spans
+
+    def _n_levels(self, found: Found) -> int:
+        return max(span.stop for span, _ in self._spans(found).values())
+
+    def _fitted(self, found: Found) -> Found:
+        """Return the machines with these pairs and weights."""
+        tables = replace(self._tables(found), has_threads=len(self.losses) == 1)
+        starts = found.solutions or [None] * len(self.losses)
+
+        def solve(k: int) -> AdditiveSolution:
+            solution = solve_additive(
+                tables, self.losses[k], tol=TOL, start=starts[k], watch=self.watch
+            )
+            if solution.status is Status.INTERRUPTED:
+                raise KeyboardInterrupt
+            return solution
+
+        return replace(found, solutions=run(solve, range(len(self.losses)), fewest=2))
+
+    def _learned(self, found: Found, n_updates: int = N_UPDATES) -> Found:
+        """Return the machines after some updates of the weights."""
+        products = [
+            np.outer(self.columns[a].variances, self.columns[b].variances).ravel()
+            for a, b in found.pairs.tolist()
+        ]
+        variances = [*self.variances, *products]
+        is_learned = np.array([len(each) > 0 for each in variances])
+        for _ in range(n_updates):
+            old = np.concatenate([found.weights, found.pair_weights])
+            new = learned_weights(
+                self._tables(found), old, variances, found.solutions, self.losses, self.units
+            )
+            new = np.where(is_learned, new, old)
+            n = len(found.weights)
+            updated = replace(found, weights=new[:n], pair_weights=new[n:])
+            found = self._fitted(self._start(updated, found))
+        return found
+
+    def _sizes(self, found: Found) -> FloatArray:
+        """Return the variance of the function of each pair, for independent columns."""
+        spans, sizes = self._spans(found), np.zeros(len(found.pairs))
+        for k, (a, b) in enumerate(found.pairs.tolist()):
+            span, weight = spans[a, b]
+            variances = np.outer(self.columns[a].variances, self.columns[b].variances).ravel()
+            sizes[k] = sum(weight * variances @ each.z[span] ** 2 for each in found.solutions)
+        return sizes
