@@ -125,7 +125,7 @@ def best_pairs(
         ]
         return codes[:, some], machines
 
-    if D * (D - 1) // 2 <= max_histograms:
+    if max_histograms >= D * (D - 1) // 2:
         pairs = np.array(list(combinations(range(D), 2)), dtype=np.intp).reshape(-1, 2)
     else:
         few = drawn(min(max_rows, max_entries // (D * n_functions)))
@@ -164,8 +164,10 @@ def pair_gains(
 
 def _candidates(
     codes: IntArray,
+    machines: Sequence[Machine],
     axes: Sequence[Axis],
-    XX: int,
+    n_pairs: int,
+    n_functions: int,
     columns_per_product: int,
 ) -> IntArray:
     """Return the pairs with the largest gains in the first functions of both columns."""

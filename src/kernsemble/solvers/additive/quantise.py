@@ -162,6 +162,26 @@ def grouped(weight: FloatArray, max_groups: int) -> IntArray:
     return np.repeat(np.arange(len(distinct)), distinct)
 
 
+def grouped_weights(groups: IntArray, weight: FloatArray) -> FloatArray:
+    """Return the weight of each group of levels."""
+    return np.bincount(groups, weight).astype(np.float64)
+
+
+def merged(levels: Levels, groups: IntArray) -> Levels:
+    """Return the levels of a column of numbers with neighbouring ones merged into groups."""
+    m, weight = levels.n_ordered, grouped_weights(groups, levels.weight)
+    ordered = groups[:m]
+    mass = np.maximum(levels.weight[:m], np.finfo(np.float64).tiny)
+    values = np.bincount(ordered, mass * levels.values) / np.bincount(ordered, mass)
+    last = np.flatnonzero(np.diff(ordered))
+    distinct = np.bincount(ordered, levels.distinct).astype(np.intp)
+    middle = int(groups[levels.middle])
+    return replace(
+        levels, values=values, cuts=levels.cuts[last], weight=weight, distinct=distinct,
+        middle=middle,
+    )  # fmt: skip
+
+
 @jit
 def _groups(
     column: FloatArray, weight: FloatArray, max_levels: int

@@ -23,6 +23,7 @@ The last tables may be those of pairs of columns, whose levels are two-way cells
 states their features and norm.
 """
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Self, TypeVar
@@ -153,7 +154,7 @@ class Tables:
     def pair_spans(self) -> list[tuple[PairTable, slice]]:
         """The tables of pairs, and their levels among all."""
         ends = self.offsets[len(self.root) :]
-        spans = [slice(start, stop) for start, stop in zip(ends, ends[1:], strict=False)]
+        spans = [slice(start, stop) for start, stop in itertools.pairwise(ends)]
         return list(zip(self.pairs, spans, strict=True))
 
     def split(self, g: FloatArray) -> list[FloatArray]:

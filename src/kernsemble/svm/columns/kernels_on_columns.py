@@ -56,7 +56,7 @@ class Columns:
         self._check_categories(kernel)
         return kernel
 
-    def pairs(self, requested: Sequence[tuple[Any, Any]]) -> tuple[tuple[int, int], ...]:
+    def pairs(self, requested: Sequence[Any]) -> tuple[tuple[int, int], ...]:
         """Return pairs of columns, given by name or by position, by position."""
         found: dict[frozenset[int], tuple[int, int]] = {}
         for pair in requested:

@@ -126,11 +126,11 @@ class SelectsSettings(KernelMachine):
 
         By default they do not on more than `MAX_ROWS` rows, unless stumps need a kernel matrix too.
         """
-        if self._wants_pairs:
-            return "the additive solver does not support them: use n_pairs = 0"
         able = [each for each in self._backends() if each.supports_any_kernel]
-        if not able:
-            return f"the {self.solver} solver does not support them: use the exact solver"
+        if self._wants_pairs or not able:
+            pairs = "they do not support pairs of columns: fit without pairs"
+            solver = f"the {self.solver} solver does not support them: use the exact solver"
+            return pairs if self._wants_pairs else solver
         loss = LOSSES[self._loss_for("auto")]
         if not any(each.supports(loss) for each in able):
             name, bounded = (each.replace("_", " ") for each in (loss.name, self._bounded_loss))

@@ -22,8 +22,6 @@ from kernsemble._progress import Task
 from kernsemble._typing import BoolArray, FloatArray, IntArray, Rows
 from kernsemble._value_object import Value
 from kernsemble.kernels import Kernel
-from kernsemble.kernels.algebra import terms
-from kernsemble.kernels.binning import has_cells
 from kernsemble.kernels.slices import NoSlicesError, slices_of
 from kernsemble.preprocessing import FeatureScaling
 from kernsemble.preprocessing.supervised import is_learned
@@ -54,20 +52,12 @@ from kernsemble.svm.backends.base import (
 )
 from kernsemble.svm.backends.tables.blocks import Block, FittedTables, stack
 from kernsemble.svm.backends.tables.cells import Cells
-from kernsemble.svm.backends.tables.pair_search import AUTO_PAIRS, PairSearch
-from kernsemble.svm.backends.tables.pairs import (
-    CoarseColumn,
-    PairBlock,
-    coarse_codes,
-    coarse_columns,
-    variances_of_slices,
-)
+from kernsemble.svm.backends.tables.kernel_terms import no_tables, represents_exactly, split_terms
+from kernsemble.svm.backends.tables.pair_search import blocks_with_pairs
 from kernsemble.svm.backends.tables.slices import Slicing
 from kernsemble.svm.columns.missing_values import has_missing
 from kernsemble.svm.problem import Problem
 
-PAIR_SEED = 0  # random seed of the rows that pairs are searched on
-BYTES_PER_CELL = 6  # bytes of a cell: its own, a copy among all codes, and of some rows
 FEW = 0.5  # share of rows below which the codes of a problem are copied
 
 
@@ -108,7 +98,11 @@ class TableMachines(Machines):
         return self.tables.values(dense_rows(X, budget))
 
     def attributes(self) -> dict[str, Any]:
-        return {"tables_": self.tables, "sampling_error_": self.sampling_error}
+        return {
+            "tables_": self.tables,
+            "sampling_error_": self.sampling_error,
+            "pairs_": self.tables.pairs,
+        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,8 +188,8 @@ class PreparedTables(PreparedRows):
             with task.part("pairs", len(problems) + 1):
                 prepared, starts = self.with_pairs(problems, C, settings)
         except KeyboardInterrupt:
-            few, none = replace(settings, max_iter=1), [None] * len(problems)
-            solved = self._solve_from(none, problems, C, few, task)
+            few = replace(settings, max_iter=1)
+            solved = self._solve_from([None] * len(problems), problems, C, few, task)
             statuses = (Status.INTERRUPTED,) * len(problems)
             return solved._replace(statuses=statuses, is_interrupted=True)
         if settings.warm_start and None not in (again := prepared._starts(last, len(problems))):
@@ -206,38 +200,9 @@ class PreparedTables(PreparedRows):
         self, problems: Sequence[Problem], C: float, settings: SolverSettings
     ) -> tuple[Self, Sequence[AdditiveSolution | None]]:
         """Return the rows with tables of pairs and learned weights, and starts of the machines."""
-        slicing = self.blocks[0] if isinstance(self.blocks[0], Slicing) else None
-        columns = [] if slicing is None else coarse_columns(slicing)
-        if slicing is None or len(columns) < 2:
-            raise ValueError(
-                "pairs need functions of two columns at least, and kernel = "
-                f"{self.kernel!r} has {len(columns)}: use n_pairs=0, or add Stump()"
-            )
-        named = _named_pairs(settings.pairs, columns)
-        most = AUTO_PAIRS if settings.n_pairs == "auto" else max(settings.n_pairs, len(named))
-        settings.budget.check(
-            BYTES_PER_CELL * self.tables.n_rows * (self.tables.n_tables + most),
-            f"the codes of {self.tables.n_rows:,} rows with {most} pairs of columns take",
-            "reduce n_pairs, fit fewer rows",
-        )
-        codes = coarse_codes(slicing, columns)
-        others = [np.empty(0)] * (self.tables.n_tables - len(slicing.codes))
         units = [C / problem.penalty_unit for problem in problems]
-        losses = [problem.loss.times(C) for problem, C in zip(problems, units, strict=True)]
-        variances = [*variances_of_slices(slicing), *others]
-        search = PairSearch(self.tables, losses, units, variances, columns, codes, named)
-        found = search.run(settings.n_pairs, PAIR_SEED)
-        views = replace(slicing.views, factors=found.weights[: len(slicing.codes)])
-        blocks = [replace(slicing, views=views), *self.blocks[1:]]
-        if len(found.pairs) > 0:
-            blocks.append(PairBlock.from_codes(columns, codes, found.pairs, found.pair_weights))
-        is_complete = [
-            isinstance(loss, Smooth) or len(each.beta) == self.tables.n_rows
-            for loss, each in zip(losses, found.solutions, strict=True)
-        ]
-        starts = [
-            each if is_complete[k] else None for k, each in enumerate(found.solutions)
-        ]
+        losses = [problem.loss.times(unit) for problem, unit in zip(problems, units, strict=True)]
+        blocks, starts = blocks_with_pairs(self.blocks, self.tables, losses, units, settings)
         return replace(self, blocks=blocks, tables=stack(blocks)), starts
 
     def _solved(
@@ -311,14 +276,14 @@ class PreparedTables(PreparedRows):
             present[rows] = 0.0
             rest = [replace(each, loss=each.loss.times(present)) for each in problems]
             solutions = [self._solutions_with_pairs(rest, C, settings) for C in Cs]
-            found.append(
-                [
-                    Fold.from_solutions(path, lambda each, rows=rows: each.decisions[rows], None)
-                    for path in zip(*solutions, strict=True)
-                ]
-            )
-            for _ in problems:
-                task.note("machine")
+
+            def decide(each: AdditiveSolution, rows: IntArray = rows) -> FloatArray:
+                return each.decisions[rows]
+
+            paths = zip(*solutions, strict=True)
+            found.append([Fold.from_solutions(path, decide, None) for path in paths])
+        for _ in problems:
+            task.note("machine")
         return [list(folds) for folds in zip(*found, strict=True)]
 
     def _solutions_with_pairs(
@@ -398,7 +363,7 @@ class TablesWorkspace(Workspace):
 
     def _blocks(self, kernel: Kernel, scaling: FeatureScaling, rows: FloatArray) -> list[Block]:
         """Return the tables of a kernel that is bound to scaled rows, slices before cells."""
-        gridded, sliced = _split_terms(kernel)
+        gridded, sliced = split_terms(kernel)
         rng = np.random.default_rng(self.seed)
         blocks: list[Block] = []
         if sliced:
@@ -409,7 +374,7 @@ class TablesWorkspace(Workspace):
         )
         blocks = [block for block in blocks if len(block.codes) > 0]
         if not blocks:
-            raise _no_tables(NoSlicesError.of(kernel))
+            raise no_tables(NoSlicesError.of(kernel))
         return blocks
 
     def _slicing(
@@ -418,7 +383,7 @@ class TablesWorkspace(Workspace):
         try:
             slices = slices_of(kernel, n_slices=self.settings.n_slices, random_state=rng)
         except NoSlicesError as error:
-            raise _no_tables(error) from error
+            raise no_tables(error) from error
         return Slicing.from_rows(
             slices,
             self.X,
@@ -477,17 +442,6 @@ class TablesBackend(Backend):
         return TablesWorkspace(X, rows.weight, rows.is_category, settings, settings.draw_seed())
 
 
-def represents_exactly(kernel: Kernel, n_features: int) -> bool | None:
-    """Return whether a kernel is a sum of slices and cells; None if some are sampled."""
-    gridded, sliced = _split_terms(kernel)
-    row = np.zeros((1, n_features))
-    try:
-        is_exact = all(slices_of(each.bind(row), n_slices=1).is_exact for each in sliced)
-    except NoSlicesError:
-        return False
-    return True if is_exact and not gridded else None
-
-
 def dense_rows(X: Rows, budget: Budget) -> FloatArray:
     """Return rows as a dense array, if it is within the budget."""
     if not sparse.issparse(X):
@@ -500,35 +454,6 @@ def dense_rows(X: Rows, budget: Budget) -> FloatArray:
     return X.toarray()
 
 
-def _named_pairs(
-    pairs: Sequence[tuple[int, int]], columns: Sequence[CoarseColumn]
-) -> IntArray:
-    """Return pairs of columns as indices of `columns`."""
-    places = {each.column: k for k, each in enumerate(columns)}
-    missing = [column for pair in pairs for column in pair if column not in places]
-    if missing:
-        raise ValueError(
-            f"pairs contains the column {missing[0]}, and the kernel has no function of this column "
-            "alone: leave the pair out, or add Stump() or Category() on the column"
-        )
-    found = [[places[column] for column in pair] for pair in pairs]
-    return np.array(found, dtype=np.intp).reshape(-1, 2)
-
-
 def _max_iter(settings: SolverSettings) -> int:
     assert settings.max_iter is not None  # `TablesBackend.default_max_iter` at least
     return settings.max_iter
-
-
-def _split_terms(kernel: Kernel) -> tuple[list[Kernel], list[Kernel]]:
-    """Return the terms of a kernel that have grid cells, and the others."""
-    found = terms(kernel)
-    gridded = [term for term in found if has_cells(term)]
-    return gridded, [term for term in found if not has_cells(term)]
-
-
-def _no_tables(error: NoSlicesError) -> NoSlicesError:
-    return NoSlicesError(
-        "solver = 'additive' supports Laplacian(), DecisionTree() and sums of one-dimensional "
-        f"kernels, but {error}; or use solver='exact'"
-    )

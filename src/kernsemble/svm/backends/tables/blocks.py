@@ -22,6 +22,11 @@ from kernsemble.solvers.additive.pair_tables import PairTable
 class FittedBlock(Value, ABC):
     """The tables of a block, for one or several machines."""
 
+    @property
+    def column_pairs(self) -> list[tuple[int, int]]:
+        """The columns of each table if the tables are of pairs of columns."""
+        return []
+
     @abstractmethod
     def add_to(self, values: FloatArray, X: FloatArray) -> None:
         """Add the values of the tables at rows (columns) to those of machines (rows)."""
@@ -33,6 +38,11 @@ class FittedTables(Value):
 
     blocks: tuple[FittedBlock, ...]
     intercept: FloatArray
+
+    @property
+    def pairs(self) -> tuple[tuple[int, int], ...]:
+        """The columns of the pairs that have a table, by position."""
+        return tuple(pair for block in self.blocks for pair in block.column_pairs)
 
     def values(self, X: FloatArray) -> FloatArray:
         """Return the value of every machine (columns) at every row."""
@@ -73,7 +83,7 @@ class Block(ABC):
 
 
 def stack(blocks: Sequence[Block]) -> Tables:
-    """Return the tables of all blocks, with codes as wide as the widest; those of pairs are last."""
+    """Return the tables of all blocks, those of pairs last, with codes as wide as the widest."""
     plain = [block for block in blocks if not block.pairs]
     measures, weights = zip(*(block.measures() for block in plain), strict=True)
     codes = [block.codes for block in plain]

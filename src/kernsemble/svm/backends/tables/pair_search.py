@@ -23,10 +23,20 @@ from kernsemble._typing import FloatArray, IntArray
 from kernsemble.solvers.additive import AdditiveSolution, Tables, solve_additive
 from kernsemble.solvers.additive.evidence import learned_weights
 from kernsemble.solvers.additive.pair_screen import best_pairs
-from kernsemble.solvers.interrupts import Watch
-from kernsemble.solvers.losses import Loss
+from kernsemble.solvers.losses import Loss, Smooth
 from kernsemble.solvers.result import Status
-from kernsemble.svm.backends.tables.pairs import CoarseColumn, cells, pair_tables
+from kernsemble.svm.backends.base import SolverSettings
+from kernsemble.svm.backends.tables.blocks import Block
+from kernsemble.svm.backends.tables.pairs import (
+    CoarseColumn,
+    PairBlock,
+    cells,
+    coarse_codes,
+    coarse_columns,
+    pair_tables,
+    variances_of_slices,
+)
+from kernsemble.svm.backends.tables.slices import Slicing
 
 NumberOfPairs: TypeAlias = int | Literal["auto"]
 
@@ -39,7 +49,72 @@ HELD_OUT = 0.3  # share of the rows that they are compared on
 START = 10.0  # variance of the machine without pairs at which learning starts
 START_OF_PAIR = 0.05  # and that of a pair
 N_UPDATES = 6  # updates of the weights of columns, and then of all tables
+SEED = 0  # random seed of the rows that they are learned from
+BYTES_PER_CELL = 6  # bytes of a cell: its own, a copy among all codes, and of some rows
 TOL = 1e-3  # relative duality gap while weights are learned
+
+
+def blocks_with_pairs(
+    blocks: Sequence[Block],
+    tables: Tables,
+    losses: Sequence[Loss],
+    units: Sequence[float],
+    settings: SolverSettings,
+) -> tuple[list[Block], list[AdditiveSolution | None]]:
+    """Return blocks with learned weights and pairs, and solutions to start each machine from.
+
+    Parameters
+    ----------
+    blocks : sequence of Block
+        Blocks of a kernel, slices first.
+    tables : Tables
+        Their tables.
+    losses, units
+        For each machine its loss, and the strength of a row of weight 1.
+    settings : SolverSettings
+        The number of pairs, or the columns of pairs that are taken in any case.
+    """
+    slicing = blocks[0] if isinstance(blocks[0], Slicing) else None
+    columns = [] if slicing is None else coarse_columns(slicing)
+    if slicing is None or len(columns) < 2:
+        raise ValueError(
+            "pairs need a kernel with functions of two columns at least, and this one has "
+            f"{len(columns)}: use n_pairs=0, or add Stump() to the kernel"
+        )
+    named = _named_pairs(settings.pairs, columns)
+    most = AUTO_PAIRS if settings.n_pairs == "auto" else max(settings.n_pairs, len(named))
+    settings.budget.check(
+        BYTES_PER_CELL * tables.n_rows * (tables.n_tables + most),
+        f"the codes of {tables.n_rows:,} rows with {most} pairs of columns take",
+        "reduce n_pairs, fit fewer rows",
+    )
+    codes = coarse_codes(slicing, columns)
+    others = [np.empty(0)] * (tables.n_tables - len(slicing.codes))
+    variances = [*variances_of_slices(slicing), *others]
+    search = PairSearch(tables, losses, units, variances, columns, codes, named)
+    found = search.run(settings.n_pairs)
+    views = replace(slicing.views, factors=found.weights[: len(slicing.codes)])
+    weighted: list[Block] = [replace(slicing, views=views), *blocks[1:]]
+    if len(found.pairs) > 0:
+        weighted.append(PairBlock.from_codes(columns, codes, found.pairs, found.pair_weights))
+    starts = [
+        each if isinstance(loss, Smooth) or len(each.beta) == tables.n_rows else None
+        for loss, each in zip(losses, found.solutions, strict=True)
+    ]
+    return weighted, starts
+
+
+def _named_pairs(pairs: Sequence[tuple[int, int]], columns: Sequence[CoarseColumn]) -> IntArray:
+    """Return pairs of columns as indices of `columns`."""
+    places = {each.column: k for k, each in enumerate(columns)}
+    missing = [column for pair in pairs for column in pair if column not in places]
+    if missing:
+        raise ValueError(
+            f"pairs contains the column {missing[0]}, of which the kernel has no function: "
+            "leave the pair out, or add Stump() or Category() on the column"
+        )
+    found = [[places[column] for column in pair] for pair in pairs]
+    return np.array(found, dtype=np.intp).reshape(-1, 2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,8 +159,6 @@ class PairSearch:
         The coarse level of every row in each.
     named : array of shape (n_named, 2)
         Indices of the columns of pairs that are taken in any case.
-    watch : callable, optional
-        Called by the solver between steps.
     """
 
     tables: Tables
@@ -95,11 +168,10 @@ class PairSearch:
     columns: Sequence[CoarseColumn]
     codes: IntArray
     named: IntArray
-    watch: Watch | None = None
 
-    def run(self, n_pairs: NumberOfPairs, seed: int) -> Found:
+    def run(self, n_pairs: NumberOfPairs) -> Found:
         """Return the pairs and the weights of all tables."""
-        rng = np.random.default_rng(seed)
+        rng = np.random.default_rng(SEED)
         search = self._among(rng)
         if n_pairs == "auto":
             n_pairs = search._best_number(rng)
@@ -205,10 +277,10 @@ class PairSearch:
             solutions.append(replace(each, z=z))
         return replace(found, solutions=solutions)
 
-    def _spans(self, found: Found) -> dict[object, tuple[slice, float]]:
+    def _spans(self, found: Found) -> dict[int | tuple[int, int], tuple[slice, float]]:
         """Return the levels and the weight of every table, by its number or its pair."""
         offsets = self.tables.offsets
-        spans = {
+        spans: dict[int | tuple[int, int], tuple[slice, float]] = {
             k: (slice(a, b), weight)
             for k, (a, b, weight) in enumerate(
                 zip(offsets, offsets[1:], found.weights, strict=False)
@@ -227,12 +299,10 @@ class PairSearch:
     def _fitted(self, found: Found) -> Found:
         """Return the machines with these pairs and weights."""
         tables = replace(self._tables(found), has_threads=len(self.losses) == 1)
-        starts = found.solutions or [None] * len(self.losses)
+        starts: Sequence[AdditiveSolution | None] = found.solutions or [None] * len(self.losses)
 
         def solve(k: int) -> AdditiveSolution:
-            solution = solve_additive(
-                tables, self.losses[k], tol=TOL, start=starts[k], watch=self.watch
-            )
+            solution = solve_additive(tables, self.losses[k], tol=TOL, start=starts[k])
             if solution.status is Status.INTERRUPTED:
                 raise KeyboardInterrupt
             return solution

@@ -23,12 +23,12 @@ from kernsemble.solvers.additive import Tables
 from kernsemble.solvers.additive.levels import Levels
 from kernsemble.solvers.additive.look_up import encode
 from kernsemble.solvers.additive.pair_tables import Axis, PairTable
-from kernsemble.solvers.additive.quantise import grouped
+from kernsemble.solvers.additive.quantise import grouped, grouped_weights, merged
 from kernsemble.svm.backends.tables.blocks import Block, FittedBlock
 from kernsemble.svm.backends.tables.slices import Slicing
 
 MAX_LEVELS = 32  # maximum number of coarse levels of a column, at most 255
-MAX_VARIANCES = 128  # maximum number of levels that the variances of a column are computed from
+MAX_VARIANCES = 64  # maximum number of levels that the variances of a column are computed from
 ROWS_PER_EVALUATION = 100_000
 
 
@@ -41,9 +41,9 @@ class CoarseColumn(Value):
     column : int
         The column.
     levels : Levels
-        Its levels.
+        The coarse levels of a column of numbers, all levels of one of categories.
     groups : array of shape (n_levels,)
-        The coarse level of each level; ordered ones first.
+        The coarse level of each of these.
     functions : array of shape (n_coarse, n_coarse)
         Uncorrelated functions of coarse levels, with the squared norm 1 each, for the kernel with
         the mean distance 1.
@@ -70,7 +70,14 @@ class CoarseColumn(Value):
     @property
     def weight(self) -> FloatArray:
         """The weight of the training rows at each coarse level."""
-        return np.bincount(self.groups, self.levels.weight, self.n_groups)
+        return grouped_weights(self.groups, self.levels.weight)
+
+    def groups_of(self, levels: Levels) -> IntArray:
+        """Return the coarse level of each level of the training rows."""
+        if levels.holds_categories:
+            return self.groups
+        ordered = np.searchsorted(self.levels.cuts, np.append(levels.cuts, np.inf))
+        return np.concatenate([ordered, self.levels.n_ordered + np.arange(levels.n_loose)])
 
 
 def coarse_columns(slicing: Slicing, max_levels: int = MAX_LEVELS) -> list[CoarseColumn]:
@@ -80,10 +87,14 @@ def coarse_columns(slicing: Slicing, max_levels: int = MAX_LEVELS) -> list[Coars
 
     def coarse(column: int) -> CoarseColumn:
         k = places[column]
-        groups, axis = _grouped_axis(slicing.levels[k], measures[k], weights[k], max_levels)
+        levels = slicing.levels[k]
+        groups, axis = _grouped_axis(levels, measures[k], weights[k], max_levels)
         V = axis.total_variance
         axis = axis.scaled(1.0 / V if V > 0.0 else 0.0)
-        return CoarseColumn(column, slicing.levels[k], groups, axis.functions, axis.variances)
+        if not levels.holds_categories:
+            levels = merged(levels, groups)
+            groups = np.arange(levels.n_levels)
+        return CoarseColumn(column, levels, groups, axis.functions, axis.variances)
 
     return run(coarse, list(places))
 
@@ -103,7 +114,8 @@ def coarse_codes(slicing: Slicing, columns: Sequence[CoarseColumn]) -> IntArray:
     codes = np.empty((len(columns), slicing.codes.shape[1]), dtype=np.uint8)
 
     def work(d: int) -> None:
-        codes[d] = columns[d].groups.astype(np.uint8)[slicing.codes[places[columns[d].column]]]
+        k = places[columns[d].column]
+        codes[d] = columns[d].groups_of(slicing.levels[k]).astype(np.uint8)[slicing.codes[k]]
 
     run(work, range(len(columns)))
     return codes
@@ -150,7 +162,7 @@ def _grouped_axis(
         np.empty((1, 0), dtype=np.uint8), [measure], [loose], [int(groups[levels.middle])]
     )
     features = np.array([one.levels_of(e) for e in np.eye(one.n_levels)]).T
-    return groups, Axis.from_features(features, np.bincount(groups, levels.weight, one.n_levels))
+    return groups, Axis.from_features(features, grouped_weights(groups, levels.weight))
 
 
 def _groups_of_categories(weight: FloatArray, max_levels: int) -> IntArray:
@@ -166,7 +178,7 @@ def _groups_of_categories(weight: FloatArray, max_levels: int) -> IntArray:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FittedPairs(FittedBlock):
-    """The pairs of fitted machines.
+    r"""The pairs of fitted machines.
 
     Attributes
     ----------
@@ -190,6 +202,10 @@ class FittedPairs(FittedBlock):
         for (a, b), heights in zip(self.pairs.tolist(), self.heights, strict=True):
             first, second = self.columns[a], self.columns[b]
             yield first, second, heights.reshape(len(heights), first.n_groups, second.n_groups)
+
+    @property
+    def column_pairs(self) -> list[tuple[int, int]]:
+        return [(first.column, second.column) for first, second, _ in self]
 
     def codes(self, X: FloatArray) -> IntArray:
         """Return the coarse level of every row in each column, of shape (n_columns, n)."""
