@@ -19,7 +19,7 @@ product, :math:`F^\top \mathrm{diag}(\beta) F`.
 
 from collections.abc import Sequence
 from itertools import combinations
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 import numpy as np
 
@@ -36,22 +36,39 @@ COLUMNS_PER_PRODUCT = 512  # number of columns in a block of the matrix product
 PAIRS_PER_TASK = 32
 
 
-class Machine(NamedTuple):
-    """The forces of an additive machine, and what determines the gains of pairs."""
+class Forces(NamedTuple):
+    """The forces of an additive machine.
 
-    forces: FloatArray
-    curvature: float  # W
-    noise: float  # mean of squared coefficients of functions with variance 1, by chance
-    weight: float  # of the kernel of a pair
+    Attributes
+    ----------
+    beta, C : arrays of shape (n,)
+        Force and strength of every row; absent rows have 0.
+    unit : float
+        Strength of a row of weight 1.
+    weight : float
+        Weight of the kernel of a pair.
+    """
 
-    @classmethod
-    def on_rows(
-        cls, beta: FloatArray, C: FloatArray, unit: float, weight: float, factor: float
-    ) -> Self:
-        """Return the machine on some rows, of which there are `factor` times as many in all."""
+    beta: FloatArray
+    C: FloatArray
+    unit: float
+    weight: float
+
+    def among(self, rows: IntArray, factor: float) -> "SampledForces":
+        """Return the forces of some rows, of which there are `factor` times as many in all."""
+        beta, C = self.beta[rows], self.C[rows]
         is_present = C > 0.0
         W = factor * float((beta[is_present] ** 2 / C[is_present]).sum())
-        return cls(factor * beta, W, factor * unit * W, weight)
+        return SampledForces(factor * beta, W, factor * self.unit * W, self.weight)
+
+
+class SampledForces(NamedTuple):
+    """Forces that stand for those of all rows, and what determines the gains of pairs."""
+
+    beta: FloatArray
+    curvature: float  # W
+    noise: float  # mean of squared coefficients of functions with variance 1, by chance
+    weight: float
 
     def gain(self, c: FloatArray, variances: FloatArray) -> FloatArray:
         """Return the gains of coefficients without those expected by chance."""
@@ -62,10 +79,7 @@ class Machine(NamedTuple):
 def best_pairs(
     codes: IntArray,
     axes: Sequence[Axis],
-    forces: FloatArray,
-    strengths: FloatArray,
-    units: FloatArray,
-    weights: FloatArray,
+    machines: Sequence[Forces],
     n_pairs: int,
     *,
     max_rows: int = MAX_ROWS,
@@ -83,14 +97,8 @@ def best_pairs(
         Level of every row in each column.
     axes : sequence of D Axis
         Functions of the levels of each column.
-    forces : array of shape (n_machines, n)
-        Forces of additive machines; the gains of all are added.
-    strengths : array of shape (n_machines, n)
-        Strengths C of the rows in the losses of these machines; absent rows have 0.
-    units : array of shape (n_machines,)
-        Strength of a row of weight 1 in each.
-    weights : array of shape (n_machines,)
-        Weight of the kernel of a pair for each.
+    machines : sequence of Forces
+        Forces of additive machines, whose gains are added.
     n_pairs : int
         Maximum number of pairs.
     max_rows : int
@@ -113,25 +121,22 @@ def best_pairs(
     gains : array of shape (k,)
     """
     D, rng = len(axes), np.random.default_rng(seed)
-    rows = np.flatnonzero((strengths > 0.0).any(axis=0))
+    rows = np.flatnonzero(np.any([each.C > 0.0 for each in machines], axis=0))
 
-    def drawn(most: int) -> tuple[IntArray, list[Machine]]:
-        """Return the codes of at most so many rows, and the machines on them."""
+    def drawn(most: int) -> tuple[IntArray, list[SampledForces]]:
+        """Return the codes and the forces of at most this number of rows."""
         n = min(most, len(rows))
         some = rows if n == len(rows) else np.sort(rng.choice(rows, n, replace=False))
-        machines = [
-            Machine.on_rows(beta[some], C[some], unit, weight, len(rows) / max(n, 1))
-            for beta, C, unit, weight in zip(forces, strengths, units, weights, strict=True)
-        ]
-        return codes[:, some], machines
+        factor = len(rows) / max(n, 1)
+        return codes[:, some], [each.among(some, factor) for each in machines]
 
     if max_histograms >= D * (D - 1) // 2:
         pairs = np.array(list(combinations(range(D), 2)), dtype=np.intp).reshape(-1, 2)
     else:
         few = drawn(min(max_rows, max_entries // (D * n_functions)))
         pairs = _candidates(*few, axes, max_histograms, n_functions, columns_per_product)
-    some_codes, machines = drawn(max_rows)
-    gains = pair_gains(some_codes, axes, pairs, machines)
+    some_codes, forces = drawn(max_rows)
+    gains = pair_gains(some_codes, axes, pairs, forces)
     order = np.argsort(-gains, kind="stable")[:n_pairs]
     order = order[gains[order] > 0.0]
     return pairs[order], gains[order]
@@ -141,7 +146,7 @@ def pair_gains(
     codes: IntArray,
     axes: Sequence[Axis],
     pairs: IntArray,
-    machines: Sequence[Machine],
+    machines: Sequence[SampledForces],
 ) -> FloatArray:
     """Return the gain of each pair, from all functions of its columns."""
 
@@ -154,7 +159,7 @@ def pair_gains(
         total = 0.0
         for machine in machines:
             H = np.zeros((len(one.functions), len(two.functions)))
-            _add_forces(codes[a], codes[b], machine.forces, H)
+            _add_forces(codes[a], codes[b], machine.beta, H)
             total += machine.gain(one.functions.T @ H @ two.functions, variances).sum()
         return float(total)
 
@@ -164,7 +169,7 @@ def pair_gains(
 
 def _candidates(
     codes: IntArray,
-    machines: Sequence[Machine],
+    machines: Sequence[SampledForces],
     axes: Sequence[Axis],
     n_pairs: int,
     n_functions: int,
@@ -201,14 +206,14 @@ def _block_of_gains(
     variances: FloatArray,
     rows: slice,
     columns: slice,
-    machines: Sequence[Machine],
+    machines: Sequence[SampledForces],
 ) -> FloatArray:
     """Return the gains of all pairs of two blocks of columns, −inf for each pair but once."""
     (D, q, n), E = F[rows].shape, len(F[columns])
     products = variances[rows][:, np.newaxis, :, np.newaxis] * variances[columns][:, np.newaxis]
     gains = np.zeros((D, E))
     for machine in machines:
-        pulled = F[rows].reshape(-1, n) * machine.forces.astype(np.float32)
+        pulled = F[rows].reshape(-1, n) * machine.beta.astype(np.float32)
         c = (pulled @ F[columns].reshape(-1, n).T).reshape(D, q, E, q).transpose(0, 2, 1, 3)
         gains += machine.gain(c, products).sum(axis=(2, 3))
     later = np.arange(D)[:, np.newaxis] + rows.start > np.arange(E) + columns.start

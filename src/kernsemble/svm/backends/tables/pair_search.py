@@ -22,7 +22,7 @@ from kernsemble._threads import run
 from kernsemble._typing import FloatArray, IntArray
 from kernsemble.solvers.additive import AdditiveSolution, Tables, solve_additive
 from kernsemble.solvers.additive.evidence import learned_weights
-from kernsemble.solvers.additive.pair_screen import best_pairs
+from kernsemble.solvers.additive.pair_screen import Forces, best_pairs
 from kernsemble.solvers.losses import Loss, Smooth
 from kernsemble.solvers.result import Status
 from kernsemble.svm.backends.base import SolverSettings
@@ -242,15 +242,12 @@ class PairSearch:
         """Return the named pairs, and candidates from the screen."""
         if n == 0:
             return self.named
-        pairs, _ = best_pairs(
-            self.codes,
-            [each.axis for each in self.columns],
-            np.array([each.beta for each in first.solutions]),
-            np.array([loss.strengths for loss in self.losses]),
-            np.asarray(self.units),
-            START_OF_PAIR / np.asarray(self.units),
-            n + len(self.named),
-        )
+        machines = [
+            Forces(solution.beta, loss.strengths, unit, START_OF_PAIR / unit)
+            for solution, loss, unit in zip(first.solutions, self.losses, self.units, strict=True)
+        ]
+        axes = [each.axis for each in self.columns]
+        pairs, _ = best_pairs(self.codes, axes, machines, n + len(self.named))
         known = {frozenset(pair) for pair in self.named.tolist()}
         new = [pair for pair in pairs.tolist() if frozenset(pair) not in known][:n]
         return np.concatenate([self.named, np.array(new, dtype=np.intp).reshape(-1, 2)])
