@@ -138,6 +138,15 @@ class PairFunction(Value):
         """The variance over the training rows, if the columns were independent."""
         return float(self.first.weight @ self.heights**2 @ self.second.weight)
 
+    def present(self) -> tuple[list[str], list[str], FloatArray]:
+        """Return the names of the levels with training rows, and the values in their cells."""
+        kept = [np.flatnonzero(side.weight > 0.0) for side in (self.first, self.second)]
+        names = [
+            [side.labels[k] for k in some]
+            for side, some in zip((self.first, self.second), kept, strict=True)
+        ]
+        return names[0], names[1], self.heights[np.ix_(*kept)]
+
     def to_frame(self) -> Any:
         """Return a DataFrame of the values, levels of the first column as rows."""
         values = dict(zip(self.second.labels, self.heights.T, strict=True))

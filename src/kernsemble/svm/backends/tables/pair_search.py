@@ -230,12 +230,12 @@ class PairSearch:
         found = self._learned(
             self._fitted(self._start(replace(first, pairs=pairs, pair_weights=weights), first))
         )
-        order = np.argsort(-self._sizes(found), kind="stable")
-        is_named = order < len(self.named)
-        kept = np.concatenate([order[is_named], order[~is_named][:n_more]])
+        sizes, n_named = self._sizes(found), len(self.named)
+        others = n_named + np.argsort(-sizes[n_named:], kind="stable")
+        kept = np.concatenate([np.arange(n_named), others[:n_more]])
         some = replace(found, pairs=found.pairs[kept], pair_weights=found.pair_weights[kept])
-        if len(kept) == len(order):
-            return some if (kept == order).all() else self._fitted(self._start(some, found))
+        if len(kept) == len(pairs):
+            return self._fitted(self._start(some, found))
         return self._learned(self._fitted(self._start(some, found)), n_updates=2)
 
     def _candidates(self, first: Found, n: int) -> IntArray:
