@@ -30,8 +30,8 @@ from kernsemble.solvers.additive.pair_tables import Axis
 
 MAX_ROWS = 20_000  # maximum number of rows that gains are computed from
 MAX_HISTOGRAMS = 5_000  # maximum number of pairs whose gain is computed from all functions
-N_FUNCTIONS = 3  # number of functions of a column that all pairs are compared in
-MAX_ENTRIES = 50_000_000  # maximum number of their values at rows: 200 MB
+N_FUNCTIONS = 2  # number of functions of a column that all pairs are compared in
+MAX_ENTRIES = 25_000_000  # maximum number of their values at rows: 100 MB
 COLUMNS_PER_PRODUCT = 512  # number of columns in a block of the matrix product
 PAIRS_PER_TASK = 32
 

@@ -4,8 +4,8 @@ r"""The search for pairs of columns: which pairs have a table, and the weights o
    fitted to the rows as in `evidence`, so neither C nor the scale of a column matters.
 2. A screen of all pairs (`pair_screen`) returns candidates, and the weights of all tables are
    learned together. Candidates are ranked by the variance of their functions.
-3. ``n_pairs = "auto"`` does this on some of the rows first, and takes the smallest number of pairs
-   whose loss of the others is not worse than that of the best number.
+3. ``n_pairs = "auto"`` does this on some of the rows first, and takes the number of pairs with the
+   smallest loss of the others.
 
 Weights are those of a prior, which does not depend on the number of rows: they are learned from at
 most 50,000 of them.
@@ -19,7 +19,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from kernsemble._threads import run
-from kernsemble._typing import FloatArray, IntArray
+from kernsemble._typing import BoolArray, FloatArray, IntArray
 from kernsemble.solvers.additive import AdditiveSolution, Tables, solve_additive
 from kernsemble.solvers.additive.evidence import learned_weights
 from kernsemble.solvers.additive.pair_screen import Forces, best_pairs
@@ -45,9 +45,8 @@ AUTO_PAIRS = 40  # maximum number of pairs for n_pairs = "auto"
 CANDIDATES = 2.0  # number of candidates per pair
 MORE_CANDIDATES = 8  # number of candidates besides
 TRIED = (0, 1, 2, 3, 5, 8, 12, 18, 27, 40)  # numbers of pairs that are compared for "auto"
-HELD_OUT = 0.3  # share of the rows that they are compared on
-N_GROUPS = 30  # number of groups of these rows
-TOLERANCE = 0.5  # standard errors by which fewer pairs may be worse than the best number
+N_FOLDS = 3  # number of folds that they are compared on
+ENTRIES_FOR_FOLDS = 800_000  # maximum number of entries of the table for all folds; one of more
 START = 10.0  # variance of the machine without pairs at which learning starts
 START_OF_PAIR = 0.05  # and that of a pair
 N_UPDATES = 4  # updates of the weights of columns, and then of all tables
@@ -194,30 +193,28 @@ class PairSearch:
         )
 
     def _best_number(self, rng: np.random.Generator) -> int:
-        """Return the smallest number of pairs that is not worse on held-out rows than the best.
+        """Return the number of pairs with the smallest loss of held-out rows.
 
-        It is not worse if its loss exceeds that of the best by at most `TOLERANCE` standard errors
-        of the difference, computed from groups of rows.
+        Every row is held out once; in large tables a part of them is.
         """
-        group = rng.integers(0, round(N_GROUPS / HELD_OUT), self.tables.n_rows)
-        held_out = group < N_GROUPS
+        fold = rng.permutation(self.tables.n_rows) % N_FOLDS
+        n_folds = N_FOLDS if self.codes.size <= ENTRIES_FOR_FOLDS else 1
+        totals = sum(self._held_out_losses(fold == k) for k in range(n_folds))
+        return max(TRIED[int(np.argmin(totals))], len(self.named))
+
+    def _held_out_losses(self, held_out: BoolArray) -> FloatArray:
+        """Return the loss of held-out rows with every number of pairs."""
         rest = replace(self, losses=[loss.times(1.0 * ~held_out) for loss in self.losses])
-        first = rest._without_pairs()
-        found = rest._found(AUTO_PAIRS, first)
-        numbers = [n for n in TRIED if n < len(found.pairs)] + [len(found.pairs)]
-        groups = [np.flatnonzero(group == k) for k in range(N_GROUPS)]
-        tested = [[loss.among(rows) for rows in groups] for loss in self.losses]
-        totals, state = np.zeros((len(numbers), N_GROUPS)), first
-        for place, n in enumerate(numbers):
-            some = replace(found, pairs=found.pairs[:n], pair_weights=found.pair_weights[:n])
-            state = rest._fitted(rest._start(some, state)) if n > 0 else first
-            for losses, each in zip(tested, state.solutions, strict=True):
-                values = zip(losses, groups, strict=True)
-                totals[place] += [loss.value(each.decisions[rows]) for loss, rows in values]
-        worse = totals - totals[np.argmin(totals.sum(axis=1))]
-        limit = TOLERANCE * np.sqrt(N_GROUPS) * worse.std(axis=1)
-        is_enough = worse.sum(axis=1) <= limit
-        return max(numbers[int(np.argmax(is_enough))], len(self.named))
+        tested = [loss.times(1.0 * held_out) for loss in self.losses]
+        state = first = rest._without_pairs()
+        found, totals = rest._found(AUTO_PAIRS, first), np.zeros(len(TRIED))
+        for place, n in enumerate(TRIED):
+            if n > 0 and TRIED[place - 1] < len(found.pairs):
+                some = replace(found, pairs=found.pairs[:n], pair_weights=found.pair_weights[:n])
+                state = rest._fitted(rest._start(some, state))
+            values = zip(tested, state.solutions, strict=True)
+            totals[place] = sum(loss.value(each.decisions) for loss, each in values)
+        return totals
 
     @cached_property
     def _start_weights(self) -> FloatArray:
