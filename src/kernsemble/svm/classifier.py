@@ -241,6 +241,8 @@ class InfiniteEnsembleClassifier(EnsembleClassifier):
         Additive solver only.
     partitions_ : tuple of Partition
         The leaves of the training rows. Local solver only.
+    pairs_ : tuple of pairs of int
+        The columns of the pairs that have a function, by position. Additive solver only.
     sampling_error_ : float
         Root mean square error due to sampled hypotheses: of distances by directions, relative to
         them, or of the kernel by grids, relative to its weight. The larger of the two, 0 if
