@@ -18,8 +18,9 @@ from kernsemble.inspection import EnsembleView
 from kernsemble.inspection.additive_model import additive_model
 from kernsemble.inspection.fitted_models import as_fitted_model, column_categories
 from kernsemble.kernels import Category, HistogramIntersection, Linear, MiddleStump, Stump
-from kernsemble.report import Report, what_if, write_report
+from kernsemble.report import Report, write_report
 from kernsemble.report.row_samples import RowSample
+from kernsemble.report.what_if import what_if
 from kernsemble.svm import (
     InfiniteEnsembleClassifier,
     InfiniteEnsembleClassifierCV,
@@ -329,10 +330,12 @@ def test_models_with_interactions_are_refused_with_the_reason(name, kernel):
     assert "(--kernel stump at the command line)" in html
 
 
-def test_pairs_that_are_too_large_for_a_page_are_refused_with_the_reason(monkeypatch):
+def test_pairs_that_are_too_large_for_a_page_are_refused_with_the_reason():
     model, X, y = every_model()["pairs of columns"]
-    monkeypatch.setattr(what_if, "MAX_PAIR_NUMBERS", 10)
-    assert "cells, too many for a page" in Report.from_estimator(model, X, y).to_html()
+    sample = RowSample.draw(X, y, 100)
+    found = what_if(model, sample, sample, np.arange(2), {}, max_pair_numbers=10)
+    assert found.data is None
+    assert "cells, too many for a page: at most 10." in found.reason
 
 
 def test_columns_of_pairs_have_inputs_together_or_not_at_all():
@@ -344,10 +347,10 @@ def test_columns_of_pairs_have_inputs_together_or_not_at_all():
     shares = {"x0": 0.5, "x1": 0.3, "x2": 0.2}
     arguments = model, sample, sample, np.arange(2), shares
     for n, columns in ((2, ["x1", "x3"]), (3, ["x1", "x3", "x0"])):
-        found = what_if.what_if(*arguments, max_inputs=n)
+        found = what_if(*arguments, max_inputs=n)
         assert [each["name"] for each in found.data["model"]["columns"]] == columns
-    assert "more columns than the 1" in what_if.what_if(*arguments, max_inputs=1).reason
-    (pair,) = what_if.what_if(*arguments, max_inputs=2).data["model"]["machines"][0]["pairs"]
+    assert "more columns than the 1" in what_if(*arguments, max_inputs=1).reason
+    (pair,) = what_if(*arguments, max_inputs=2).data["model"]["machines"][0]["pairs"]
     assert pair["columns"] == [0, 1]
 
 

@@ -111,6 +111,7 @@ def what_if(
     *,
     max_inputs: int = MAX_INPUTS,
     max_numbers: int = MAX_NUMBERS,
+    max_pair_numbers: int = MAX_PAIR_NUMBERS,
 ) -> WhatIf:
     """Return what the reader of a report can change.
 
@@ -126,8 +127,9 @@ def what_if(
         Places in `scored` of rows that the sample contains.
     importances : mapping of str to float
         Importance of each column: the most important ones have inputs.
-    max_inputs, max_numbers : int
-        Maximum number of inputs, and of the numbers in all functions.
+    max_inputs, max_numbers, max_pair_numbers : int
+        Maximum number of inputs, of the numbers in all functions of columns, and in those of
+        pairs.
 
     Returns
     -------
@@ -148,11 +150,11 @@ def what_if(
     rest = [EnsembleView.from_estimator(model, background.X, k) for k in range(1, len(labels))]
     machines = _Machines([first, *rest], column_categories(model))
     n_heights = sum(pair.heights.size for view in machines.views for pair in _pairs(view))
-    if n_heights > MAX_PAIR_NUMBERS:
+    if n_heights > max_pair_numbers:
         return WhatIf(
             None,
             f"The pairs of columns have {n_heights:,} cells, too many for a page: at most "
-            f"{MAX_PAIR_NUMBERS:,}.",
+            f"{max_pair_numbers:,}.",
         )
     columns = _columns_with_inputs(machines, importances, max_inputs, max_numbers)
     if any(0 < len(set(pair.columns) & set(columns)) < 2 for pair in _pairs(first)):
