@@ -296,3 +296,28 @@ def test_classes_of_the_test_file_have_the_type_of_the_training_classes(run, tmp
     accuracy = json.loads(run(*words).stdout)["headline"]
     assert accuracy["value"] == 1.0
     assert np.isclose(accuracy["low"], 2.0 / (2.0 + 1.959964**2))  # Wilson's, of 2 among 2
+
+
+@pytest.mark.large
+def test_pairs_of_columns_have_functions(run, tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 3))
+    table = pl.DataFrame({f"x{d}": X[:, d] for d in range(3)})
+    table = table.with_columns(pl.Series("y", np.where(X[:, 0] * X[:, 2] > 0.0, "yes", "no")))
+    train, out, page = (tmp_path / name for name in ("train.csv", "m.skops", "page.html"))
+    table.write_csv(train)
+    words = "fit", train, "-t", "y", "-o", out, *QUICK, "--pairs", "1"
+    result = run(*words, "--json", "--report", page)
+    assert result.exit_code == 0, result.output
+    output = json.loads(result.stdout)
+    assert output["pairs"] == [["x0", "x2"]]
+    assert output["headline"]["value"] > 0.85
+    assert load(out).pairs_ == ((0, 2),)
+    assert "functions of pairs of features" in page.read_text(encoding="utf-8")
+    assert ", 1 pair of columns" in run(*words, "--force").stdout
+    wrong = run(*words[:-1], "many", "--force")
+    assert wrong.exit_code == 2
+    assert "use a number or auto" in wrong.output
+    exact = run(*words, "--solver", "exact", "--force")
+    assert exact.exit_code != 0
+    assert "does not support pairs of columns" in exact.output

@@ -75,6 +75,11 @@ def every_model():
         "pairs": (InfiniteEnsembleClassifier(decision_function_shape="ovo"), iris, species),
         "numbers": (InfiniteEnsembleRegressorCV("stump", Cs=GRID, cv=3), diabetes, numbers),
         "mixed": (InfiniteEnsembleClassifierCV("stump", Cs=GRID, cv=3, **additive), mixed, income),
+        "pairs of columns": (
+            InfiniteEnsembleClassifier(n_pairs=3, **additive),
+            mixed,
+            income,
+        ),
         "boosted": (AdaBoostClassifier(n_estimators=10), X, y),
         "multiplicative": (MultiplicativeSVC(), X, y),
         "path": (SVMPath(), X.iloc[:60], y[:60]),
@@ -93,5 +98,5 @@ def every_model():
 NAMES = (
     *("stumps", "trees", "classes", "one class each", "pairs", "numbers", "mixed", "boosted"),
     *("multiplicative", "path", "vote", "vote of classes", "vote of numbers"),
-    "vote on a mixed table",
+    *("vote on a mixed table", "pairs of columns"),
 )

@@ -19,6 +19,8 @@ from kernsemble.inspection.additive_model import additive_model
 from kernsemble.inspection.fitted_models import as_fitted_model, column_categories
 from kernsemble.kernels import Category, HistogramIntersection, Linear, MiddleStump, Stump
 from kernsemble.report import Report, write_report
+from kernsemble.report.row_samples import RowSample
+from kernsemble.report.what_if import what_if
 from kernsemble.svm import (
     InfiniteEnsembleClassifier,
     InfiniteEnsembleClassifierCV,
@@ -67,6 +69,11 @@ def more_models():
             species,
         ),
         "one per class": (InfiniteEnsembleClassifier(**each_class), iris, species),
+        "pairs of columns and classes": (
+            InfiniteEnsembleClassifier(n_pairs=2, calibration="sigmoid"),
+            iris,
+            species,
+        ),
         "AdaBoost": (AdaBoostClassifier(n_estimators=10), iris, species),
         "LPBoost": (LPBoostClassifier(C=0.1), X, y),
         "regression": (InfiniteEnsembleRegressor(solver="additive"), mixed, np.arange(150.0)),
@@ -74,7 +81,7 @@ def more_models():
     found = {
         name: (model.fit(rows, targets), rows) for name, (model, rows, targets) in fitted.items()
     }
-    for name in ("stumps", "classes", "numbers", "mixed", "boosted"):
+    for name in ("stumps", "classes", "numbers", "mixed", "boosted", "pairs of columns"):
         model, rows, _ = every_model()[name]
         found[name] = model, pd.DataFrame(rows)
     return found
@@ -84,6 +91,7 @@ NAMES = (
     *("ranks", "steps", "exact steps", "lines", "intersection", "points", "point tables"),
     *("exact categories", "isotonic", "one per class", "AdaBoost", "LPBoost", "regression"),
     *("stumps", "classes", "numbers", "mixed", "boosted"),
+    *("pairs of columns", "pairs of columns and classes"),
 )
 
 
@@ -320,6 +328,30 @@ def test_models_with_interactions_are_refused_with_the_reason(name, kernel):
     html = found.to_html()
     assert f"The model has interactions ({kernel}" in html
     assert "(--kernel stump at the command line)" in html
+
+
+def test_pairs_that_are_too_large_for_a_page_are_refused_with_the_reason():
+    model, X, y = every_model()["pairs of columns"]
+    sample = RowSample.draw(X, y, 100)
+    found = what_if(model, sample, sample, np.arange(2), {}, max_pair_numbers=10)
+    assert found.data is None
+    assert "cells, too many for a page: at most 10." in found.reason
+
+
+def test_columns_of_pairs_have_inputs_together_or_not_at_all():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 5))
+    y = X[:, 1] * X[:, 3] + X[:, 0] > 0.0
+    model = InfiniteEnsembleClassifier(pairs=[(1, 3)], **ADDITIVE).fit(X, y)
+    sample = RowSample.draw(X, y, 100)
+    shares = {"x0": 0.5, "x1": 0.3, "x2": 0.2}
+    arguments = model, sample, sample, np.arange(2), shares
+    for n, columns in ((2, ["x1", "x3"]), (3, ["x1", "x3", "x0"])):
+        found = what_if(*arguments, max_inputs=n)
+        assert [each["name"] for each in found.data["model"]["columns"]] == columns
+    assert "more columns than the 1" in what_if(*arguments, max_inputs=1).reason
+    (pair,) = what_if(*arguments, max_inputs=2).data["model"]["machines"][0]["pairs"]
+    assert pair["columns"] == [0, 1]
 
 
 def test_rows_are_counted_among_those_scored():

@@ -325,9 +325,13 @@ def test_contributions_add_up_to_the_values_with_standard_errors(name):
 
 
 def test_the_view_states_which_terms_are_exact():
-    view = EnsembleView.from_estimator(fitted("mixed")[0])
-    assert view.exactness.startswith("exact: functions of ")
-    assert "averaged over rows: trees" in view.exactness
+    machine = fitted("several")[0]
+    names = {each.name for each in machine.members_}
+    assert "stumps on numbers" in names
+    view = next(iter(EnsembleView.each(machine).values()))
+    exact, averaged = view.exactness.split("; averaged over rows: ")
+    assert exact == "exact: functions of 4 features"
+    assert set(averaged.split(", ")) == {name for name in names if "stumps on" not in name}
     assert view.centred_on == "a sample of the training rows"
 
 

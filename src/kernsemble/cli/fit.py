@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -81,6 +81,12 @@ def fit(  # noqa: PLR0913, PLR0917 (options, given by name)
     loss: Annotated[
         str, typer.Option("--loss", help="Loss: hinge, logistic, epsilon_insensitive, squared, …")
     ] = AUTO,
+    pairs: Annotated[
+        str,
+        typer.Option(
+            "--pairs", help="Number of pairs of columns with a function each; auto: select it."
+        ),
+    ] = "0",
     folds: Annotated[
         int | None, typer.Option("--folds", min=2, help="Number of cross-validation folds.")
     ] = None,
@@ -141,7 +147,9 @@ def fit(  # noqa: PLR0913, PLR0917 (options, given by name)
         _check_choices(task, scaling, solver, loss)
         _check_scoring(scoring)
         search = KernelSearch(_checked_kernels(kernel), scaling, solver, loss, folds, scoring, seed)
-        search = search._replace(memory=memory, tol=tol, max_iter=max_iter)
+        search = search._replace(
+            memory=memory, tol=tol, max_iter=max_iter, n_pairs=_checked_pairs(pairs)
+        )
     watch = context.obj.watch
     watch.lap("loading")
 
@@ -274,6 +282,14 @@ def _checked_kernels(given: list[str]) -> tuple[str, ...]:
                 f"{error.value!r}: {hint} (kernels: {known})", param_hint="--kernel"
             ) from error
     return names
+
+
+def _checked_pairs(given: str) -> int | Literal["auto"]:
+    if given == AUTO:
+        return "auto"
+    if not given.isdecimal():
+        raise typer.BadParameter(f"{given!r}: use a number or auto", param_hint="--pairs")
+    return int(given)
 
 
 def _check_scoring(scoring: str | None) -> None:

@@ -12,6 +12,7 @@ from kernsemble.cli.kernel_search import KernelSearch, LeaderboardEntry, search_
 from kernsemble.cli.stopwatch import Stopwatch
 from kernsemble.cli.training_data import TrainingData
 from kernsemble.cli.wording import kernel_in_words
+from kernsemble.inspection.fitted_models import as_fitted_model
 from kernsemble.inspection.predictions import Predictions
 from kernsemble.inspection.scores import Score, scores
 from kernsemble.inspection.vote_members import MemberRow, vote_in_words, vote_members
@@ -208,7 +209,9 @@ def _selected(fitted: Fitted) -> str:
     best = fitted.board[0]
     if best.C is None:
         return vote_in_words(fitted.model)
-    return f"{kernel_in_words(best.kernel)}, scaling {best.scaling}, C = {best.C:.3g}"
+    text = f"{kernel_in_words(best.kernel)}, scaling {best.scaling}, C = {best.C:.3g}"
+    n_pairs = len(getattr(fitted.model, "pairs_", ()))
+    return f"{text}, {counted(n_pairs, 'pair')} of columns" if fitted.search.n_pairs else text
 
 
 def _show_scores(scored: ModelScores) -> None:
@@ -259,6 +262,7 @@ def as_object(fitted: Fitted, target: str) -> dict[str, Any]:
         "classes": fitted.model.classes_ if data.task == "classification" else None,
         "leaderboard": [{**each._asdict(), "score": each.score._asdict()} for each in fitted.board],
         "members": [{**each._asdict(), "score": each.score._asdict()} for each in fitted.members],
+        "pairs": _pair_names(fitted.model),
         "search": search_summary(fitted.model),
         "headline": _score_object(best, scored),
         "scored_on": scored.rows,
@@ -270,6 +274,13 @@ def as_object(fitted: Fitted, target: str) -> dict[str, Any]:
         "seconds": round(fitted.watch.seconds, 3),
         "seconds_by_part": {name: round(each, 3) for name, each in fitted.watch.parts.items()},
     }
+
+
+def _pair_names(model: Any) -> list[list[str]]:
+    """Return the names of the columns of each pair that has a function."""
+    pairs = getattr(model, "pairs_", ())
+    names = as_fitted_model(model).feature_names if pairs else []
+    return [[names[column] for column in pair] for pair in pairs]
 
 
 def _score_object(score: Score, scored: ModelScores) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Model selection of ``kernsemble fit``: the kernels to compare, and the leaderboard."""
 
-from typing import Any, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -45,6 +45,7 @@ class KernelSearch(NamedTuple):
     memory: float | None = None  # megabytes for kernel matrices
     tol: float | None = None
     max_iter: int | None = None
+    n_pairs: int | Literal["auto"] = 0
 
     def estimator(self, data: TrainingData) -> Any:
         """Return the unfitted estimator that selects kernel, scaling and C by cross-validation."""
@@ -67,6 +68,7 @@ class KernelSearch(NamedTuple):
             loss=self.loss,
             cache_size=self.memory,
             max_iter=self.max_iter,
+            n_pairs=self.n_pairs,
         )
         return estimator if self.tol is None else estimator.set_params(tol=self.tol)
 

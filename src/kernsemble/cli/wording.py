@@ -22,6 +22,7 @@ OPTIONS = {
     "loss": "--loss",
     "max_iter": "--max-iter",
     "n_jobs": "--jobs",
+    "n_pairs": "--pairs",
     "n_neighbors": "--neighbours",
     "n_universes": "--universes",
     "random_state": "--seed",

@@ -17,6 +17,8 @@ from kernsemble.inspection.hypothesis_weights import HypothesisWeights
 from kernsemble.inspection.margin_display import MarginDisplay
 from kernsemble.inspection.margins import Margins
 from kernsemble.inspection.nu_comparison import NuComparison, NuComparisonDisplay
+from kernsemble.inspection.pair_display import PairDisplay
+from kernsemble.inspection.pair_functions import PairFunction
 from kernsemble.inspection.perceptron_density import PerceptronDensity
 from kernsemble.inspection.shape_display import ShapeDisplay
 from kernsemble.inspection.shape_functions import Shape, StumpDensity
@@ -37,6 +39,8 @@ __all__ = [
     "Margins",
     "NuComparison",
     "NuComparisonDisplay",
+    "PairDisplay",
+    "PairFunction",
     "PerceptronDensity",
     "Shape",
     "ShapeDisplay",

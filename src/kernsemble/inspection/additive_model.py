@@ -1,8 +1,9 @@
 r"""Additive models as plain data, which a program in any language can evaluate.
 
-.. math:: f_k(x) = b_k + \sum_d g_{kd}(x_d)
+.. math:: f_k(x) = b_k + \sum_d g_{kd}(x_d) + \sum_{(d, e)} g_{kde}(x_d, x_e)
 
-for each machine k of a model whose machines are sums over columns. `AdditiveModel` is the
+for each machine k of a model whose machines are sums over columns, and over pairs of columns if it
+was fitted with them. `AdditiveModel` is the
 structure, made of JSON types only and without rounding; `templates/additive_model.js` of reports
 evaluates it. A number x of a column adds
 
@@ -12,7 +13,14 @@ evaluates it. A number x of a column adds
 - and, if the column has `points`, the height of the point at x, up to `tolerance`, else `other`.
 
 A category adds its height, one that was not among the training rows `other`, and a missing value
-`missing`. The values of machines are combined into those of classes as `combination` says:
+`missing`.
+
+A pair of columns adds the height in the cell of its levels. The `levels` of a number are the
+intervals between `cuts`, of which the upper end belongs to an interval; those of categories are
+listed; `missing` is the level of a missing number, or of a category that is not listed. Half of
+the height counts as the contribution of either column.
+
+The values of machines are combined into those of classes as `combination` says:
 
 - "one machine": the prediction of a regression; or positive for the second of two classes;
 - "one per class": the class of the largest value is predicted;
@@ -37,15 +45,24 @@ from kernsemble._typing import FloatArray
 from kernsemble.boosting import AdaBoostClassifier
 from kernsemble.inspection.ensemble_view import EnsembleView
 from kernsemble.inspection.fitted_models import column_categories
+from kernsemble.inspection.pair_functions import PairSide
 from kernsemble.inspection.shape_functions import Shape
 from kernsemble.svm.calibration import Curve, InverseLink, MultinomialLink
 from kernsemble.svm.multiclass import OneVersusOne
 
 FORMAT = "kernsemble additive model"
-VERSION = 1
+VERSION = 2  # 1: without pairs of columns
 
 Link: TypeAlias = Literal["curves", "softmax"]
 Combination: TypeAlias = Literal["one machine", "one per class", "one per pair"]
+
+
+class LevelsData(TypedDict):
+    """The levels of a column in pairs: the intervals between cuts, or that of each category."""
+
+    cuts: NotRequired[list[float]]
+    categories: NotRequired[list[int]]
+    missing: int
 
 
 class ColumnData(TypedDict):
@@ -62,6 +79,7 @@ class ColumnData(TypedDict):
     is_date: NotRequired[bool]
     part_of: NotRequired[str]
     part: NotRequired[str]
+    levels: NotRequired[LevelsData]  # if the column is one of a pair
 
 
 class FunctionData(TypedDict):
@@ -76,6 +94,13 @@ class FunctionData(TypedDict):
     heights: NotRequired[list[float]]  # of points, or of the categories of the column
     other: float
     missing: float | None  # None if the machine does not support missing values
+
+
+class PairData(TypedDict):
+    """The function of two columns, given by their places, in the cells of their levels."""
+
+    columns: list[int]
+    heights: list[list[float]]
 
 
 class CurveData(TypedDict):
@@ -96,11 +121,12 @@ LOGISTIC: CurveData = {"kind": "logistic", "slope": 1.0, "offset": 0.0}
 
 
 class MachineData(TypedDict):
-    """A machine: intercept, one function per column, and the curve, None if it has none."""
+    """A machine: intercept, one function per column, those of pairs, and the curve or None."""
 
     label: str
     intercept: float
     functions: list[FunctionData]
+    pairs: list[PairData]
     curve: CurveData | None
 
 
@@ -128,7 +154,8 @@ def additive_model(
         Views of the machines, which must be additive. The functions of columns are centred as
         theirs are.
     columns : sequence of int, optional
-        Indices of the columns to keep, all by default. The functions of others are left out.
+        Indices of the columns to keep, all by default. The functions of others are left out,
+        and those of pairs with others.
 
     Returns
     -------
@@ -156,7 +183,7 @@ def additive_model(
                 f"{', '.join(view.interactions)}: use a kernel of stumps and categories"
             )
     fitted, names = views[0].model.fitted, views[0].feature_names
-    kept = range(len(names)) if columns is None else columns
+    kept = list(range(len(names)) if columns is None else columns)
     known = column_categories(fitted)
     link, curves = _link(fitted, len(views))
     return {
@@ -166,12 +193,20 @@ def additive_model(
         "classes": fitted.classes_.tolist() if is_classifier(fitted) else None,
         "combination": _combination(fitted, len(views)),
         "link": link,
-        "columns": [_column(fitted, names, d) for d in kept],
+        "columns": [_column(views[0], d) for d in kept],
         "machines": [
             {
                 "label": view.label,
                 "intercept": float(view.intercept),
                 "functions": [function_data(view.shapes[names[d]], known[d]) for d in kept],
+                "pairs": [
+                    {
+                        "columns": [kept.index(d) for d in pair.columns],
+                        "heights": pair.heights.tolist(),
+                    }
+                    for pair in view.decomposition.pairs
+                    if set(pair.columns) <= set(kept)
+                ],
                 "curve": curve,
             }
             for view, curve in zip(views, curves, strict=True)
@@ -197,11 +232,16 @@ def _combination(model: Any, n_machines: int) -> Combination:
     return "one per pair" if is_pairs else "one per class"
 
 
-def _column(model: Any, names: Sequence[str], d: int) -> ColumnData:
+def _column(view: EnsembleView, d: int) -> ColumnData:
+    model, names = view.model.fitted, view.feature_names
     known, table = column_categories(model)[d], getattr(model, "mixed_table_", None)
+    found: ColumnData = {"name": names[d], "kind": "number" if known is None else "category"}
     if known is not None:
-        return {"name": names[d], "kind": "category", "categories": list(known)}
-    found: ColumnData = {"name": names[d], "kind": "number"}
+        found["categories"] = list(known)
+    sides = [side for pair in view.decomposition.pairs for side in (pair.first, pair.second)]
+    mine = next((side for side in sides if side.column == d), None)
+    if mine is not None:
+        found["levels"] = _levels(mine)
     if table is not None and d in table.dates:
         found["is_date"] = True
     place = d - model.n_features_in_
@@ -209,6 +249,12 @@ def _column(model: Any, names: Sequence[str], d: int) -> ColumnData:
         source, part = table.parts[place]
         found |= {"part_of": names[source], "part": part}
     return found
+
+
+def _levels(side: PairSide) -> LevelsData:
+    if side.levels is None:
+        return {"cuts": _list(side.cuts), "missing": int(side.missing)}
+    return {"categories": side.levels.tolist(), "missing": int(side.missing)}
 
 
 def function_data(shape: Shape, known: tuple[Any, ...] | None) -> FunctionData:

@@ -8,6 +8,7 @@ import numpy as np
 
 from kernsemble._typing import FloatArray, IntArray
 from kernsemble._value_object import short_repr
+from kernsemble.inspection.pair_functions import PairFunction
 from kernsemble.inspection.shape_functions import Shape, StumpDensity
 
 
@@ -19,6 +20,7 @@ class AdditiveTerm(NamedTuple):
     density: StumpDensity | None  # None if the function is not a sum of stumps
     size: float  # contribution to the norm of the machine
     training_mean: float | None = None  # mean of the function over the training rows, if stored
+    variance: float = np.nan  # variance of the function over the training rows, if stored
 
     def __repr__(self) -> str:
         return short_repr(self)
@@ -73,12 +75,20 @@ class Interaction:
 
 
 class Decomposition(NamedTuple):
-    r"""A machine :math:`f(x) = b + \sum_k g_k(x_{d(k)}) + \sum_j h_j(x)`."""
+    r"""A machine as a sum of functions.
+
+    .. math:: f(x) = b + \sum_k g_k(x_{d(k)}) + \sum_{(a, b)} g_{ab}(x_a, x_b) + \sum_j h_j(x)
+
+    With a measure that was learned, norms of functions are those of the learned measure, and the
+    sizes of columns are variances; a pair counts half for either column.
+    """
 
     intercept: float
     additive: list[AdditiveTerm]
     interactions: list[Interaction]
     constant_norm: float = 0.0  # squared norm of hypotheses that vote alike on every row
+    pairs: tuple[PairFunction, ...] = ()
+    has_learned_measure: bool = False
 
     def __repr__(self) -> str:
         return short_repr(self)
@@ -91,12 +101,14 @@ class Decomposition(NamedTuple):
             [term for each in parts for term in each.additive],
             [term for each in parts for term in each.interactions],
             sum(each.constant_norm for each in parts),
+            tuple(pair for each in parts for pair in each.pairs),
+            any(each.has_learned_measure for each in parts),
         )
 
     @property
     def squared_norm(self) -> float:
         r"""The squared norm :math:`\|w\|^2` of the machine."""
-        sizes = [term.size for term in self.additive]
+        sizes = [term.size for term in self.additive] + [each.squared_norm for each in self.pairs]
         return float(
             self.constant_norm + sum(sizes) + sum(each.squared_norm() for each in self.interactions)
         )
@@ -105,7 +117,9 @@ class Decomposition(NamedTuple):
         """Return the total size of the additive terms of each column."""
         sizes = np.zeros(n_columns)
         for term in self.additive:
-            sizes[term.column] += term.size
+            sizes[term.column] += term.variance if self.has_learned_measure else term.size
+        for pair in self.pairs:
+            sizes[list(pair.columns)] += 0.5 * pair.variance
         return sizes
 
 

@@ -1,6 +1,6 @@
 """The ensemble of a fitted model: weights, shape functions, importances, contributions."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -34,6 +34,7 @@ from kernsemble.inspection.fitted_models import (
 )
 from kernsemble.inspection.hypothesis_weights import HypothesisWeights, hypothesis_weights
 from kernsemble.inspection.margins import Margins
+from kernsemble.inspection.pair_functions import PairFunction
 from kernsemble.inspection.perceptron_density import (
     PerceptronDensity,
     density_along,
@@ -52,7 +53,8 @@ class EnsembleView:
     .. math:: f(x) = b + \textstyle\sum_d g_d(x_d), \qquad
               g_d(v) = \int S_d(a)\, \mathrm{sign}(v - a)\, da + \text{const}
 
-    for machines of stumps and categories, which are sums over features. For other kernels the
+    for machines of stumps and categories, which are sums over features; with pairs of columns
+    there are functions of two features besides. For other kernels the
     contributions of features are Shapley values. A vote of machines is the sum of its members:
     their functions and contributions add with the weights. Use `from_estimator` for one machine
     and `each` for all machines of a model. All numbers are in the user's units, whatever the
@@ -181,12 +183,12 @@ class EnsembleView:
 
     @property
     def is_additive(self) -> bool:
-        """Whether the machine is a sum of functions of one feature each."""
+        """Whether the machine is a sum of functions of one feature, or of a pair, each."""
         return not self.decomposition.interactions
 
     @property
     def interactions(self) -> list[str]:
-        """Descriptions of the terms that depend on several features together."""
+        """Descriptions of the terms that depend on several features, apart from pairs."""
         return [each.name for each in self.decomposition.interactions]
 
     # -- functions of features
@@ -269,6 +271,25 @@ class EnsembleView:
                 found[self.feature_names[term.column]].append(term.density)
         return found
 
+    def pairs(self) -> list[PairFunction]:
+        """Return the functions of pairs of features, the most important first.
+
+        They are pure: the mean over either feature is zero for independent columns with the
+        distributions of the training rows. `share` is the share of the variance of all functions
+        then.
+        """
+        sizes = self.decomposition.sizes(len(self.feature_names))
+        total = float(sizes.sum()) or 1.0
+        found = sorted(self.decomposition.pairs, key=lambda pair: -pair.variance)
+        return [
+            replace(
+                pair,
+                names=(self.feature_names[pair.columns[0]], self.feature_names[pair.columns[1]]),
+                share=pair.variance / total,
+            )
+            for pair in found
+        ]
+
     def shape_frame(self) -> Any:
         """Return a DataFrame of all shape functions, with one row per knot or category."""
         tables = [(name, shape.table()) for name, shape in self.shapes.items()]
@@ -289,6 +310,7 @@ class EnsembleView:
         """Return the machine as finitely many averaged stumps (Theorem 8)."""
         if (
             not self.is_additive
+            or self.decomposition.pairs
             or not self.decomposition.additive
             or any(each.density is None for each in self.decomposition.additive)
         ):
@@ -355,7 +377,9 @@ class EnsembleView:
 
         The importance of a feature is its share of :math:`\|w\|^2 = 2 \sum_d \int S_d^2` for an
         additive machine, of :math:`\sum_t |w_t|` for boosted stumps, and of the mean absolute
-        contributions to some background rows for other models. All are zero if the machine is
+        contributions to some background rows for other models. With a learned measure, as with
+        pairs of columns, it is the share of the variance over the training rows, for independent
+        columns; a pair counts half for either feature. All are zero if the machine is
         constant. `feature_importances` returns those of all classes of a model.
 
         Parameters
@@ -373,7 +397,10 @@ class EnsembleView:
         """
         if self.is_additive:
             sizes = self.decomposition.sizes(len(self.feature_names))
-            return Importances.from_sizes(self.feature_names, sizes, self.model.importance_method)
+            method = self.model.importance_method
+            if self.decomposition.has_learned_measure:
+                method = "share of the variance of all functions, pairs divided equally, exact"
+            return Importances.from_sizes(self.feature_names, sizes, method)
         check_count("n_background", n_background)
         known = self._known_background()
         rows, background = _random_rows(known, n_rows, 1), _random_rows(known, n_background, 0)
@@ -443,7 +470,8 @@ class EnsembleView:
         method : {"auto", "exact", "sampled"}, default="auto"
             Method for interactions: exact, by the factors of a kernel or all coalitions of
             columns; or sampled, from random orders of the columns. "auto" is exact where that is
-            cheap. Additive terms are always exact and cost a look-up.
+            cheap. Additive terms are always exact and cost a look-up, as do pairs, whose value is
+            divided equally: their Shapley values for independent columns.
         n_background : int, default=50
             Number of background rows, drawn at random, for interactions.
         n_permutations : int, default=200
@@ -476,6 +504,8 @@ class EnsembleView:
             [shape(rows[:, d]) for d, shape in enumerate(self.shapes.values())]
         )
         intercept, squares = self.intercept, np.zeros_like(contributions)
+        for pair in self.decomposition.pairs:
+            contributions[:, list(pair.columns)] += 0.5 * pair(rows)[:, np.newaxis]
         methods = ["exact, additive"] if self.decomposition.additive or self.is_additive else []
         rng = np.random.default_rng(random_state)
         for each in self.decomposition.interactions:

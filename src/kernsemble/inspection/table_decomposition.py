@@ -14,6 +14,7 @@ import numpy as np
 from kernsemble._typing import FloatArray
 from kernsemble.inspection.decomposition import AdditiveTerm, Decomposition, Interaction
 from kernsemble.inspection.expansion_decomposition import columns_seen
+from kernsemble.inspection.pair_functions import PairFunction, PairSide
 from kernsemble.inspection.shape_functions import Shape, StumpDensity
 from kernsemble.kernels import MiddleStump
 from kernsemble.kernels.slice_parts import (
@@ -29,7 +30,10 @@ from kernsemble.preprocessing.scaling import FeatureScaling
 from kernsemble.solvers.additive.levels import Levels
 from kernsemble.svm.backends.tables.blocks import FittedBlock, FittedTables
 from kernsemble.svm.backends.tables.cells import CellTables
+from kernsemble.svm.backends.tables.pairs import FittedPairs
 from kernsemble.svm.backends.tables.slices import ShapeTables
+
+RCOND = 1e-9  # smallest relative singular value of the functions of a column in a pair
 
 ColumnCategories = Sequence[tuple[Any, ...] | None]
 
@@ -50,6 +54,12 @@ class ColumnTable(NamedTuple):
         return float(weight @ self.heights / weight.sum())
 
     @property
+    def variance(self) -> float:
+        """Variance over the training rows, each at its level."""
+        weight = self.levels.weight
+        return float(weight @ (self.heights - self.mean) ** 2 / weight.sum())
+
+    @property
     def unordered_norm(self) -> float:
         """Contribution of the unordered levels to the squared norm."""
         rises = self.heights[self.levels.n_ordered :]
@@ -63,8 +73,13 @@ def decompose_tables(
     intercept = float(tables.intercept[machine])
     additive: list[AdditiveTerm] = []
     interactions: list[Interaction] = []
+    pairs: list[PairFunction] = []
+    has_learned_measure = False
     for block in tables.blocks:
-        if isinstance(block, ShapeTables):
+        if isinstance(block, FittedPairs):
+            pairs.extend(_pair_functions(block, machine, categories))
+        elif isinstance(block, ShapeTables):
+            has_learned_measure |= block.views.factors is not None
             for part, some in _parts(block):
                 if isinstance(part, (Categories, Coordinates)):
                     for term, constant in _column_terms(part, some, machine, categories):
@@ -75,7 +90,7 @@ def decompose_tables(
         else:
             assert isinstance(block, CellTables)
             interactions.append(_cell_interaction(block, machine))
-    return Decomposition(intercept, additive, interactions)
+    return Decomposition(intercept, additive, interactions, 0.0, tuple(pairs), has_learned_measure)
 
 
 def combined_tables(tables: FittedTables, weights: FloatArray) -> FittedTables:
@@ -87,6 +102,8 @@ def combined_tables(tables: FittedTables, weights: FloatArray) -> FittedTables:
 def _combined(block: FittedBlock, weights: FloatArray) -> FittedBlock:
     if isinstance(block, CellTables):
         return replace(block, heights=np.ascontiguousarray(weights @ block.heights))
+    if isinstance(block, FittedPairs):
+        return replace(block, heights=tuple(weights @ each for each in block.heights))
     assert isinstance(block, ShapeTables)
     heights = tuple(np.ascontiguousarray(weights @ each) for each in block.heights)
     return ShapeTables(block.views, block.levels, heights)
@@ -114,7 +131,7 @@ def _parts(block: ShapeTables) -> Iterator[tuple[Part, ShapeTables]]:
             if isinstance(part, Categories)
             else Slices(ordered=(part,) if isinstance(part, OrderedPart) else ())
         )
-        views = replace(block.views, slices=slices)
+        views = block.views.among(span, slices)
         yield part, ShapeTables(views, block.levels[span], block.heights[span])
 
 
@@ -153,7 +170,8 @@ def _number_term(table: ColumnTable, is_stepped: bool) -> tuple[AdditiveTerm, fl
     missing = float(g[levels.absent] - constant)
     shape = replace(density.shape(), missing=missing)
     size = density.squared_norm + table.unordered_norm
-    return AdditiveTerm(table.column, shape, density, size, table.mean - constant), constant
+    mean = table.mean - constant
+    return AdditiveTerm(table.column, shape, density, size, mean, table.variance), constant
 
 
 def _category_term(table: ColumnTable, labels: tuple[Any, ...] | None) -> AdditiveTerm:
@@ -162,7 +180,8 @@ def _category_term(table: ColumnTable, labels: tuple[Any, ...] | None) -> Additi
     names = None if labels is None else labels[: len(heights)]
     unknown = float(table.heights[0])
     shape = Shape(atoms=atoms, heights=heights, other=unknown, missing=unknown, labels=names)
-    return AdditiveTerm(table.column, shape, None, table.unordered_norm, table.mean)
+    norm = table.unordered_norm
+    return AdditiveTerm(table.column, shape, None, norm, table.mean, table.variance)
 
 
 def _number_category_term(
@@ -176,7 +195,20 @@ def _number_category_term(
         other=unknown,
         missing=float(heights[len(known)]) if len(heights) > len(known) else unknown,
     )
-    return AdditiveTerm(table.column, shape, None, table.unordered_norm, table.mean)
+    norm = table.unordered_norm
+    return AdditiveTerm(table.column, shape, None, norm, table.mean, table.variance)
+
+
+def _pair_functions(
+    block: FittedPairs, machine: int, categories: ColumnCategories
+) -> Iterator[PairFunction]:
+    for (first, second, heights), weight in zip(block, block.weights, strict=True):
+        sides = [PairSide.from_column(each, categories[each.column]) for each in (first, second)]
+        mine = heights[machine]
+        inverses = [np.linalg.pinv(each.functions, rcond=RCOND) for each in (first, second)]
+        z = inverses[0] @ mine @ inverses[1].T
+        norm = float((z**2).sum()) / weight if weight > 0.0 else 0.0
+        yield PairFunction(sides[0], sides[1], mine, norm)
 
 
 def _direction_interaction(part: Part, block: ShapeTables, machine: int) -> Interaction:

@@ -11,6 +11,7 @@ from kernsemble.report.plotly_figures import (
     area_figure,
     calibration_figure,
     importance_figure,
+    pair_figure,
     prediction_figure,
     residual_figure,
     row_figure,
@@ -132,6 +133,16 @@ def _machine_charts(summary: Summary) -> Iterator[Chart]:
         [feature_figure(each[name], unit) for each in plots for name in names],
         {**by_machine, "Feature": names},
     )
+    pairs = [{" × ".join(each.names): each for each in machine.pairs} for machine in machines]
+    shown = [name for name in pairs[0] if all(name in each for each in pairs)]
+    if shown:
+        yield Chart(
+            "pairs",
+            f"Function of a pair of features: its contribution ({unit}) in each cell, which has "
+            "mean zero over either feature.",
+            [pair_figure(each[name], unit) for each in pairs for name in shown],
+            {**by_machine, "Pair": shown},
+        )
     yield Chart(
         "contributions",
         f"Contribution of each feature to the {value_name(machines[0], unit)} of a row, the "

@@ -13,6 +13,7 @@ from kernsemble.inspection import (
     EnsembleView,
     Explanation,
     Importances,
+    PairFunction,
     by_class,
     feature_importances,
 )
@@ -27,6 +28,7 @@ from kernsemble.report.shape_bands import ShapeBands
 
 MAX_MACHINES = 12  # maximum number of machines shown
 MAX_PLOTS = 80  # maximum number of feature plots
+MAX_PAIRS = 24  # maximum number of heat maps of pairs
 MAX_BARS = 12  # maximum number of contributions shown per row
 MAX_ROWS = 12  # maximum number of explained rows
 
@@ -73,6 +75,8 @@ class MachineSummary:
         Methods of the importances and of the contributions.
     features : list of FeaturePlot
         Plots of the most important features.
+    pairs : list of PairFunction
+        Functions of the most important pairs of features.
     rows : list of ExplainedRow
         Explained rows.
     """
@@ -85,6 +89,7 @@ class MachineSummary:
     importance_method: str
     contribution_method: str
     features: list[FeaturePlot]
+    pairs: list[PairFunction]
     rows: list[ExplainedRow]
 
 
@@ -161,6 +166,7 @@ def _machine_summary(
         importances.method,
         explanation.method,
         _feature_plots(view, shown, data, explained, bands),
+        view.pairs()[: max(1, MAX_PAIRS // n_machines)],
         [_explained_row(model.fitted, explanation, k, each) for k, each in enumerate(rows.targets)],
     )
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from kernsemble.inspection import PairFunction
 from kernsemble.inspection.predictions import Predictions
 from kernsemble.inspection.scores import format_score
 from kernsemble.report.machine_summary import Contribution, ExplainedRow, MachineSummary
@@ -15,6 +16,7 @@ from kernsemble.report.selection_curve import SelectionCurve
 
 MAX_IMPORTANCES = 20  # maximum number of features in the plot of importances
 MAX_POINTS = 1_500  # maximum number of points in a scatter plot
+MAX_TICKS = 12  # maximum number of labels of an axis of a heat map
 MAX_LABEL = 27  # maximum number of characters of an axis label
 GREY = "#8a8a8a"  # visible on white and on black
 
@@ -146,6 +148,36 @@ def importance_figure(importances: dict[str, float], errors: dict[str, float]) -
         height=60 + 22 * len(names),
         **without_legend(),
     )
+
+
+def pair_figure(pair: PairFunction, unit: str) -> Any:
+    """Plot the function of a pair of features as a heat map."""
+    first, second, heights = pair.present()
+    limit = float(np.abs(heights).max()) or 1.0
+    figure = go.Figure()
+    figure.add_heatmap(
+        z=heights.tolist(),
+        zmin=-limit,
+        zmax=limit,
+        colorscale="RdBu",
+        reversescale=True,
+        colorbar={"title": {"text": escape(unit)}, "thickness": 12},
+        customdata=[[f"{escape(a)}, {escape(b)}" for b in second] for a in first],
+        hovertemplate="%{customdata}: %{z:+.4g}<extra></extra>",
+        name="contribution",
+    )
+    axes = {
+        axis: {
+            "title": {"text": escape(name)},
+            "tickmode": "array",
+            "tickvals": list(range(0, len(labels), len(labels) // MAX_TICKS + 1)),
+            "ticktext": [short_label(each) for each in labels[:: len(labels) // MAX_TICKS + 1]],
+            "automargin": True,
+        }
+        for axis, name, labels in zip(("yaxis", "xaxis"), pair.names, (first, second), strict=True)
+    }
+    meta = {"note": f"Importance of the pair: {pair.share:.1%}."}
+    return figure.update_layout(meta=meta, height=420, **axes, **without_legend())
 
 
 def row_figure(row: ExplainedRow, label: str, unit: str) -> Any:

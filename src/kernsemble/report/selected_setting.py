@@ -10,7 +10,8 @@ def selected_estimator(model: Any, factor: float = 1.0) -> Any:
     """Return an unfitted estimator with the selected setting of a model.
 
     Its C is that of the model times `factor`, so that fewer rows can be regularised as much as
-    all. A model without model selection is cloned. Return None if there is no such estimator, as
+    all; its pairs of columns are those that the model found. A model without model selection is
+    cloned. Return None if there is no such estimator, as
     for a vote.
     """
     family = type(model)
@@ -21,7 +22,7 @@ def selected_estimator(model: Any, factor: float = 1.0) -> Any:
         copy = clone(model)
         if isinstance(settings.get("C"), (int, float)):
             copy.set_params(C=factor * settings["C"])
-        return copy
+        return copy.set_params(**_found_pairs(model))
     package = ".".join(family.__module__.split(".")[:2])
     single = getattr(import_module(package), family.__name__.removesuffix("CV"), None)
     if single is None or single is family:
@@ -33,6 +34,13 @@ def selected_estimator(model: Any, factor: float = 1.0) -> Any:
             settings[name] = getattr(model, f"{name}_")
     if "C" in settings:
         settings["C"] = factor * settings["C"]
+    settings |= _found_pairs(model)
     settings["calibration"] = None  # probabilities take more fits
     known = single().get_params(deep=False)
     return clone(single(**{name: settings[name] for name in known if name in settings}))
+
+
+def _found_pairs(model: Any) -> dict[str, Any]:
+    """Return the settings that give a model the pairs of columns of another one."""
+    pairs = getattr(model, "pairs_", ())
+    return {"n_pairs": 0, "pairs": list(pairs)} if pairs else {}

@@ -8,7 +8,7 @@ import numpy as np
 
 from kernsemble._model_cards import kernel_text
 from kernsemble._typing import FloatArray, IntArray
-from kernsemble.inspection import EnsembleView
+from kernsemble.inspection import EnsembleView, PairFunction
 from kernsemble.inspection.additive_model import (
     AdditiveModel,
     FunctionData,
@@ -24,6 +24,7 @@ from kernsemble.report.row_samples import RowSample, rows_at
 
 MAX_ROWS = 200  # maximum number of sampled rows
 MAX_INPUTS = 30  # maximum number of columns that the reader can change
+MAX_PAIR_NUMBERS = 60_000  # maximum number of heights of pairs in the page
 MAX_NUMBERS = 30_000  # maximum number of knots, values and heights in the page
 N_STOPS = 50  # number of values along a logarithmic slider
 MAX_MACHINES = 66  # maximum number of machines: pairs of twelve classes
@@ -110,6 +111,7 @@ def what_if(
     *,
     max_inputs: int = MAX_INPUTS,
     max_numbers: int = MAX_NUMBERS,
+    max_pair_numbers: int = MAX_PAIR_NUMBERS,
 ) -> WhatIf:
     """Return what the reader of a report can change.
 
@@ -125,8 +127,9 @@ def what_if(
         Places in `scored` of rows that the sample contains.
     importances : mapping of str to float
         Importance of each column: the most important ones have inputs.
-    max_inputs, max_numbers : int
-        Maximum number of inputs, and of the numbers in all functions.
+    max_inputs, max_numbers, max_pair_numbers : int
+        Maximum number of inputs, of the numbers in all functions of columns, and in those of
+        pairs.
 
     Returns
     -------
@@ -146,7 +149,19 @@ def what_if(
         )
     rest = [EnsembleView.from_estimator(model, background.X, k) for k in range(1, len(labels))]
     machines = _Machines([first, *rest], column_categories(model))
+    n_heights = sum(pair.heights.size for view in machines.views for pair in _pairs(view))
+    if n_heights > max_pair_numbers:
+        return WhatIf(
+            None,
+            f"The pairs of columns have {n_heights:,} cells, too many for a page: at most "
+            f"{max_pair_numbers:,}.",
+        )
     columns = _columns_with_inputs(machines, importances, max_inputs, max_numbers)
+    if any(0 < len(set(pair.columns) & set(columns)) < 2 for pair in _pairs(first)):
+        return WhatIf(
+            None,
+            f"Pairs connect more columns than the {len(columns)} that a page has inputs for.",
+        )
     if len(columns) == 0:
         return WhatIf(
             None,
@@ -166,12 +181,22 @@ def what_if(
     return WhatIf(data, n_others=len(first.feature_names) - len(columns))
 
 
+def _pairs(view: EnsembleView) -> tuple[PairFunction, ...]:
+    return view.decomposition.pairs
+
+
 def _columns_with_inputs(
     machines: _Machines, importances: Mapping[str, float], max_inputs: int, max_numbers: int
 ) -> list[int]:
-    """Return the most important columns whose functions have few enough numbers together."""
+    """Return the most important columns whose functions have few enough numbers together.
+
+    Columns of pairs come first, as the page cannot change one of them alone.
+    """
     names = machines.views[0].feature_names
-    order = sorted(range(len(names)), key=lambda d: -importances.get(names[d], 0.0))
+    paired = {d for pair in _pairs(machines.views[0]) for d in pair.columns}
+    order = sorted(
+        range(len(names)), key=lambda d: (d not in paired, -importances.get(names[d], 0.0))
+    )
     kept, total = [], 0
     for d in order[:max_inputs]:
         total += sum(
@@ -255,6 +280,9 @@ def _sampled_rows(
     for k, view in enumerate(machines.views):
         for d in others:
             rest[:, k] += view.shapes[view.feature_names[d]](rows[:, d])
+        for pair in _pairs(view):
+            if set(pair.columns) <= set(others):
+                rest[:, k] += pair(rows)
     return [
         {
             "number": int(scored.indices[place]) + 1,

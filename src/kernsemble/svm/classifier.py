@@ -1,6 +1,6 @@
 """Algorithm 1 of Lin and Li: an SVM whose kernel embodies infinitely many hypotheses."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
@@ -194,6 +194,14 @@ class InfiniteEnsembleClassifier(EnsembleClassifier):
     n_grids : int, default=512
         Number of random grids, whose cells are leaves of trees, that the additive solver samples
         for each `Laplacian` or `DecisionTree`.
+    n_pairs : int or "auto", default=0
+        Number of pairs of columns with a function of their own, for which the most promising of
+        all pairs are searched: a readable model of interactions, by the additive solver, in which
+        the weights of all functions are learned, so that C has little effect. "auto" selects the
+        number, at most 40, by the loss of held-out rows. Numbers have up to 32 levels in a pair.
+    pairs : sequence of pairs of columns or None, default=None
+        Pairs that have a function in any case, by name or position, `[("age", "job")]`; they
+        count towards `n_pairs`.
     random_state : int, RandomState or None, default=None
         Random seed of directions and grids.
     calibration : {"sigmoid", "isotonic"} or None, default=None
@@ -234,6 +242,8 @@ class InfiniteEnsembleClassifier(EnsembleClassifier):
         Additive solver only.
     partitions_ : tuple of Partition
         The leaves of the training rows. Local solver only.
+    pairs_ : tuple of pairs of int
+        The columns of the pairs that have a function, by position. Additive solver only.
     sampling_error_ : float
         Root mean square error due to sampled hypotheses: of distances by directions, relative to
         them, or of the kernel by grids, relative to its weight. The larger of the two, 0 if
@@ -285,6 +295,8 @@ class InfiniteEnsembleClassifier(EnsembleClassifier):
         max_levels: int = 256,
         n_slices: int | None = None,
         n_grids: int = 512,
+        n_pairs: int | Literal["auto"] = 0,
+        pairs: Sequence[tuple[Any, Any]] | None = None,
         random_state: Any = None,
         calibration: CurveKind | None = None,
         n_jobs: int | None = None,
@@ -305,6 +317,8 @@ class InfiniteEnsembleClassifier(EnsembleClassifier):
         self.max_levels = max_levels
         self.n_slices = n_slices
         self.n_grids = n_grids
+        self.n_pairs = n_pairs
+        self.pairs = pairs
         self.random_state = random_state
         self.calibration = calibration
         self.n_jobs = n_jobs
@@ -339,7 +353,7 @@ class InfiniteEnsembleClassifier(EnsembleClassifier):
         rows, codes, weight = self._read(X, y, sample_weight)
         backend = self._choose_backend(rows)
         settings, problems = self._solver_settings(backend), self._problems(codes, weight)
-        n_parts = len(problems) + (self.calibration is not None)
+        n_parts = settings.n_parts(len(problems)) + (self.calibration is not None)
         with Task.of_fit(self, n_parts, X, y, sample_weight) as task:
             candidate = Candidate(self._kernel_on_columns(self.kernel, self.scaling), self.scaling)
             prepared = backend.open(rows, settings).prepare(candidate)

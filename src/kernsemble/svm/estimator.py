@@ -96,6 +96,8 @@ class KernelMachine(CardMixin, CallbackSupportMixin, ReadsTables, ABC):  # type:
     max_levels: int
     n_slices: int | None
     n_grids: int
+    n_pairs: int | Literal["auto"]
+    pairs: Sequence[tuple[Any, Any]] | None
     random_state: Any
     n_jobs: int | None
     verbose: int
@@ -159,9 +161,23 @@ class KernelMachine(CardMixin, CallbackSupportMixin, ReadsTables, ABC):  # type:
         if self.n_slices is not None:
             check_count("n_slices", self.n_slices)
         check_count("n_grids", self.n_grids)
+        if self.n_pairs != "auto":
+            check_count("n_pairs", self.n_pairs, 0)
+        if self._wants_pairs and self.solver in BACKENDS:
+            able = [each.name for each in BACKENDS.values() if each.supports_pairs]
+            if self.solver not in able:
+                raise ValueError(
+                    f"solver = {self.solver!r} does not support pairs of columns: use n_pairs=0 "
+                    f"and pairs=None, or solver={able[0]!r}"
+                )
         check_positive("tol", self.tol)
         if self.max_iter is not None:
             check_count("max_iter", self.max_iter)
+
+    @property
+    def _wants_pairs(self) -> bool:
+        """Whether pairs of columns are to have a function of their own."""
+        return self.n_pairs != 0 or bool(self.pairs)
 
     def _loss_for(self, solver: str) -> str:
         """Return the loss; "auto" is the smooth default, or another that the solver supports."""
@@ -229,6 +245,7 @@ class KernelMachine(CardMixin, CallbackSupportMixin, ReadsTables, ABC):  # type:
             is_mixed=self.mixed_table_ is not None and not self._scales_categories,
             is_hard_margin=self._is_hard_margin,
             has_learned_scaling=any(map(is_learned, self._scalings())),
+            has_pairs=self._wants_pairs,
         )
 
     @property
@@ -249,6 +266,8 @@ class KernelMachine(CardMixin, CallbackSupportMixin, ReadsTables, ABC):  # type:
             max_levels=self.max_levels,
             n_slices=self.n_slices,
             n_grids=self.n_grids,
+            n_pairs=self.n_pairs,
+            pairs=self._columns.pairs(self.pairs or ()),
             random_state=self.random_state,
         )
 

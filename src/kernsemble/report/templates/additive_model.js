@@ -1,8 +1,9 @@
 "use strict";
 
-// Evaluate an additive model (kernsemble.inspection.additive_model, version 1) at a row: a number
+// Evaluate an additive model (kernsemble.inspection.additive_model, version 2) at a row: a number
 // or category per column, null if it is missing, undefined for a category that the model does not
-// know. Returns the value of each machine, the contribution of each column to it, the decision
+// know. Returns the value of each machine, the contribution of each column to it (a pair of columns
+// counts half for either), the decision
 // values, the probabilities of classes (null without) and the place of the predicted class.
 const evaluate = (() => {
   const EPS = 2 ** -52;
@@ -46,6 +47,24 @@ const evaluate = (() => {
     const place = column.categories.indexOf(value);
     if (place >= 0) return func.heights[place];
     return value === null ? func.missing : func.other;
+  }
+
+  // Return the level of a column in the tables of pairs.
+  function levelOf({ kind, categories, levels }, value) {
+    if (kind === "number")
+      return value === null ? levels.missing : countBelow(levels.cuts, value);
+    const place = categories.indexOf(value);
+    return place >= 0 ? levels.categories[place] : levels.missing;
+  }
+
+  function contributionsOf(model, { functions, pairs: pairTables = [] }, row) {
+    const found = functions.map((func, d) => contribution(model.columns[d], func, row[d]));
+    pairTables.forEach(({ columns: [first, second], heights }) => {
+      const [k, l] = [first, second].map((d) => levelOf(model.columns[d], row[d]));
+      found[first] += heights[k][l] / 2;
+      found[second] += heights[k][l] / 2;
+    });
+    return found;
   }
 
   function curveAt(curve, value) {
@@ -152,8 +171,7 @@ const evaluate = (() => {
   }
 
   return (model, row) => {
-    const contributions = model.machines.map(({ functions }) =>
-      functions.map((func, d) => contribution(model.columns[d], func, row[d])));
+    const contributions = model.machines.map((machine) => contributionsOf(model, machine, row));
     const values = model.machines.map(({ intercept }, machine) =>
       contributions[machine].reduce((sum, each) => sum + each, intercept));
     const decisions = decisionValues(model, values);

@@ -36,8 +36,10 @@
 
   function tabulate(chart, drawn) {
     const { data, layout } = selected(chart, drawn);
-    const lines = data.flatMap((trace) =>
-      (trace.x || []).map((x, k) => [trace.name,
+    const lines = data.flatMap((trace) => trace.z
+      ? trace.z.flatMap((row, i) => row.map((height, k) =>
+        [trace.name, unescaped(trace.customdata[i][k]), height]))
+      : (trace.x || []).map((x, k) => [trace.name,
         trace.meta === "values" ? trace.customdata[k] : named(layout, "x", trace, x),
         named(layout, "y", trace, trace.y[k])]));
     const table = document.createElement("table");
@@ -60,8 +62,11 @@
     const axis = layout[(trace[letter + "axis"] || letter).replace(letter, letter + "axis")] || {};
     const place = axis.ticktext ? axis.tickvals.indexOf(value) : -1;
     if (place < 0) return value;
-    const text = new DOMParser().parseFromString(axis.ticktext[place], "text/html");
-    return text.documentElement.textContent;
+    return unescaped(axis.ticktext[place]);
+  }
+
+  function unescaped(text) {
+    return new DOMParser().parseFromString(text, "text/html").documentElement.textContent;
   }
 
   try {

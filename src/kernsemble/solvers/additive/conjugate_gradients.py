@@ -7,7 +7,8 @@ With the bias eliminated the system is
 A product is a look-up and a histogram of every table, O(N D). The preconditioner is the same
 matrix without the blocks between different tables, where each table has its own bias: a
 system on a tree, factored once and solved in O(levels). It is exact for one table, and nearly so
-for independent features; the more they depend on each other, the more products it takes.
+for independent features; the more they depend on each other, the more products it takes. The
+block of a pair of columns is that of independent columns, which is diagonal.
 """
 
 import numpy as np
@@ -90,12 +91,14 @@ class _Preconditioner:
     bend : array of shape (n_levels,)
         A s over 1 + A s², and A itself at the roots.
     shrink : array of shape (n_levels,)
-        1 over 1 + A s².
+        1 over 1 + A s²; of a pair 1 over 1 + W λλ.
     """
 
     def __init__(self, tables: Tables, mass: FloatArray) -> None:
         self.tables = tables
         self.bend, self.shrink = mass.copy(), np.empty_like(mass)
+        for pair, span in tables.pair_spans:
+            self.shrink[span] = 1.0 / (1.0 + mass[span].sum() * pair.variances())
         _factor_each(
             tables.offsets, tables.n_ordered, tables.root, tables.scale, self.bend, self.shrink
         )
@@ -112,8 +115,10 @@ class _Preconditioner:
                 self.shrink, r, z,
             )  # fmt: skip
 
-        tasks = range(0, tables.n_tables, TABLES_PER_TASK)
-        tables.share(work, tasks, TIME_PER_LEVEL * tables.n_levels)
+        tasks = range(0, len(tables.root), TABLES_PER_TASK)
+        tables.share(work, tasks, TIME_PER_LEVEL * len(tables.scale))
+        pairs = slice(len(tables.scale), None)
+        z[pairs] = self.shrink[pairs] * r[pairs]
         return z
 
 

@@ -54,7 +54,7 @@ class Descent:
             self.bias = start.bias
         self.norms = tables.squared_norms()
         self.codes_by_row = np.ascontiguousarray(tables.codes.T)
-        self.lengths = tables.levels_of(tables.scale)
+        self.lengths = tables.level_norms()
         self.rho = float(self.norms[self.rows].mean()) if len(self.rows) > 0 else 1.0
         self.rho = self.rho or 1.0
         self.check()

@@ -44,11 +44,12 @@ class RowProducts:
         """Compute the common parts of the paths to the root.
 
         Ordered levels at a and b, with the root at 0, share :math:`(|a| + |b| - |a - b|) / 2`;
-        loose levels share all or nothing.
+        loose levels share all or nothing. The products of pairs are added.
         """
-        tables, n = self.tables, len(rows)
-        codes = tables.codes_of(rows)
-        reach = tables.levels_of(tables.scale)[tables.offsets[:-1, np.newaxis] + codes]
+        tables, n, n_trees = self.tables, len(rows), len(self.tables.root)
+        all_codes = tables.codes_of(rows)
+        codes, cells = all_codes[:n_trees], all_codes[n_trees:]
+        reach = tables.level_norms()[tables.offsets[:n_trees, np.newaxis] + codes]
         is_loose = codes >= tables.n_ordered[:, np.newaxis]
         is_below = codes < tables.root[:, np.newaxis]
         positions = np.where(is_loose, 0.0, np.where(is_below, -reach, reach))
@@ -60,6 +61,8 @@ class RowProducts:
         def work(first: int) -> None:
             span = slice(first, min(first + ROWS_PER_TASK, n))
             _fill_rows(positions, norms, shares, names, span.start, span.stop, matrix)
+            for pair, mine in zip(tables.pairs, cells, strict=True):
+                pair.add_products(mine, span.start, span.stop, matrix)
 
         tables.share(work, range(0, n, ROWS_PER_TASK), n * n * tables.n_tables)
         return matrix

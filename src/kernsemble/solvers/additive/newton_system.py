@@ -28,7 +28,7 @@ class NewtonSystem:
     :math:`n^2 D/2` comparisons (once for rows and those among them) and :math:`n^3/3`
     multiplications. Products are tried if the number used by the previous step costs at most as
     much as a factor, and stop where they cost more; if they did not suffice, twice as many are
-    expected for the next steps.
+    expected for the next steps. Tables of pairs have too many levels for a factor of the levels.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ class NewtonSystem:
 
     def _cost_by_levels(self, n: int) -> float:
         D, M = self.tables.n_tables, float(self.tables.n_levels)
-        if M > LARGEST_MATRIX:
+        if M > LARGEST_MATRIX or self.tables.pairs:
             return np.inf
         return 0.5 * n * D * (D + 1) + M**3 / 3.0 / MULTIPLICATIONS_PER_ADDITION
 

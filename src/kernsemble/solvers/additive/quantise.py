@@ -155,6 +155,33 @@ def _number_levels(column: FloatArray, weight: FloatArray, max_levels: int) -> L
     return Levels(lowest, cuts, int(holds_missing), np.empty(0), distinct, 0)
 
 
+def grouped(weight: FloatArray, max_groups: int) -> IntArray:
+    """Return the group of each of some neighbouring levels; groups have about equal weights."""
+    places = np.arange(float(len(weight)))
+    distinct = _groups(places, np.maximum(weight, np.finfo(float).tiny), max_groups)[2]
+    return np.repeat(np.arange(len(distinct)), distinct)
+
+
+def grouped_weights(groups: IntArray, weight: FloatArray) -> FloatArray:
+    """Return the weight of each group of levels."""
+    return np.bincount(groups, weight).astype(np.float64)
+
+
+def merged(levels: Levels, groups: IntArray) -> Levels:
+    """Return the levels of a column of numbers with neighbouring ones merged into groups."""
+    m, weight = levels.n_ordered, grouped_weights(groups, levels.weight)
+    ordered = groups[:m]
+    mass = np.maximum(levels.weight[:m], np.finfo(np.float64).tiny)
+    values = np.bincount(ordered, mass * levels.values) / np.bincount(ordered, mass)
+    last = np.flatnonzero(np.diff(ordered))
+    distinct = np.bincount(ordered, levels.distinct).astype(np.intp)
+    middle = int(groups[levels.middle])
+    return replace(
+        levels, values=values, cuts=levels.cuts[last], weight=weight, distinct=distinct,
+        middle=middle,
+    )  # fmt: skip
+
+
 @jit
 def _groups(
     column: FloatArray, weight: FloatArray, max_levels: int

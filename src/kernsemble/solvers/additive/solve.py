@@ -48,8 +48,8 @@ def solve_additive(
         Maximum number of Newton steps, or passes of coordinate descent.
     method : {"auto", "newton", "descent"}
         Newton's method on the tables, or dual coordinate descent, which supports kinked losses
-        only and hands over to Newton's method after `max_passes`; "auto" uses the one that
-        `descent_pays` expects to be faster.
+        without tables of pairs only, and hands over to Newton's method after `max_passes`; "auto"
+        uses the one that `descent_pays` expects to be faster.
     start : AdditiveSolution, optional
         Solution to start from: that of a stopped run, or for another C.
     watch : callable, optional
@@ -86,6 +86,8 @@ def solve_additive(
             )
         return SmoothRun(tables, loss, tol, max_iter, start, watch).finish()
     assert isinstance(loss, Kinked)
+    if method == "descent" and tables.pairs:
+        raise ValueError('method = "descent" does not support pairs of columns: use "newton"')
     if method == "descent" or (method == "auto" and descent_pays(tables, loss)):
         rng = np.random.default_rng(seed)
         return Descent(tables, loss, tol, max_iter, start, watch, rng, max_passes).finish()
@@ -103,7 +105,7 @@ def descent_pays(tables: Tables, loss: Kinked) -> bool:
     """
     is_present = loss.strengths > 0.0
     n, D = int(is_present.sum()), tables.n_tables
-    if n == 0:
+    if n == 0 or tables.pairs:
         return False
     strength = 0.5 * loss.mean_strength * float(tables.squared_norms()[is_present].mean())
     passes = PASSES + PASSES_PER_STRENGTH * strength

@@ -18,10 +18,14 @@ Solvers use :math:`z = \Delta g / s` with :math:`s = \sqrt{2m}` or :math:`\sqrt 
 :math:`\|w\|^2 = \|z\|^2`: the explicit features of a row are the s of the edges between its
 level and the root, :math:`g = \Phi z`, and the Hessian is at least the identity. The root has
 s = 0, and its z stays 0.
+
+The last tables may be those of pairs of columns, whose levels are two-way cells: `pair_tables`
+states their features and norm.
 """
 
+import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self, TypeVar
 
 import numpy as np
@@ -29,6 +33,7 @@ import numpy as np
 from kernsemble._jit import jit, jit_sums
 from kernsemble._threads import blocks, run
 from kernsemble._typing import FloatArray, IntArray
+from kernsemble.solvers.additive.pair_tables import PairTable
 
 Task = TypeVar("Task")
 
@@ -47,10 +52,12 @@ class Tables:
         Level of every row in each table.
     offsets : array of shape (D + 1,)
         Index of the first level of each table.
-    n_ordered, root : arrays of shape (D,)
+    n_ordered, root : arrays of shape (D - n_pairs,)
         Number of ordered levels, which come first, and the index of the root among them.
-    scale : array of shape (n_levels,)
+    scale : array of shape (n_levels of these tables,)
         Scale s of the edge to each level.
+    pairs : tuple of PairTable
+        The last tables, those of pairs of columns.
     has_threads : bool
         Whether threads may be used.
     rows_per_task : int
@@ -64,6 +71,7 @@ class Tables:
     n_ordered: IntArray
     root: IntArray
     scale: FloatArray
+    pairs: tuple[PairTable, ...] = ()
     has_threads: bool = True
     rows_per_task: int = 8_192
     entries_worth_threads: int = 1_000_000
@@ -101,6 +109,32 @@ class Tables:
             np.concatenate(scales),
         )
 
+    def with_pairs(self, cells: IntArray, pairs: Sequence[PairTable]) -> Self:
+        """Return the tables followed by those of pairs, given the cell of every row in each."""
+        ends = self.offsets[-1] + np.cumsum([pair.n_cells for pair in pairs], dtype=np.intp)
+        return replace(
+            self,
+            codes=np.concatenate([self.codes, cells]),
+            offsets=np.concatenate([self.offsets, ends]),
+            pairs=(*self.pairs, *pairs),
+        )
+
+    def weighted(self, weights: FloatArray) -> Self:
+        """Return the tables with a kernel of each multiplied by its weight."""
+        n_trees, sizes = len(self.root), np.diff(self.offsets)
+        return replace(
+            self,
+            scale=self.scale * np.sqrt(np.repeat(weights[:n_trees], sizes[:n_trees])),
+            pairs=tuple(
+                pair.weighted(weight)
+                for pair, weight in zip(self.pairs, weights[n_trees:], strict=True)
+            ),
+        )
+
+    def among(self, rows: IntArray) -> Self:
+        """Return the tables on some rows."""
+        return replace(self, codes=self.codes_of(rows))
+
     @property
     def n_rows(self) -> int:
         """The number of rows."""
@@ -114,7 +148,14 @@ class Tables:
     @property
     def n_levels(self) -> int:
         """The number of levels of all tables."""
-        return len(self.scale)
+        return int(self.offsets[-1])
+
+    @property
+    def pair_spans(self) -> list[tuple[PairTable, slice]]:
+        """The tables of pairs, and their levels among all."""
+        ends = self.offsets[len(self.root) :]
+        spans = [slice(start, stop) for start, stop in itertools.pairwise(ends)]
+        return list(zip(self.pairs, spans, strict=True))
 
     def split(self, g: FloatArray) -> list[FloatArray]:
         """Return the values of each table."""
@@ -124,17 +165,29 @@ class Tables:
         r"""Return the tables :math:`g = \Phi z`, in O(levels)."""
         g = np.empty(self.n_levels)
         _to_levels(z, self.offsets, self.n_ordered, self.root, self.scale, g)
+        for pair, span in self.pair_spans:
+            g[span] = pair.levels_of(z[span])
         return g
 
     def edges_of(self, h: FloatArray) -> FloatArray:
         r"""Return :math:`\Phi^\top h` of the sums h of each level, in O(levels)."""
         z = np.empty(self.n_levels)
         _to_edges(h, self.offsets, self.n_ordered, self.root, self.scale, z)
+        for pair, span in self.pair_spans:
+            z[span] = pair.edges_of(h[span])
         return z
+
+    def level_norms(self) -> FloatArray:
+        """Return the squared norm of the features of each level."""
+        norms = np.empty(self.n_levels)
+        _to_levels(self.scale, self.offsets, self.n_ordered, self.root, self.scale, norms)
+        for pair, span in self.pair_spans:
+            norms[span] = pair.squared_norms()
+        return norms
 
     def squared_norms(self) -> FloatArray:
         r"""Return :math:`\|\Phi_i\|^2 = K_{ii}` of every row."""
-        return self.at_rows(self.levels_of(self.scale))
+        return self.at_rows(self.level_norms())
 
     def at_rows(self, g: FloatArray, codes: IntArray | None = None) -> FloatArray:
         r"""Return :math:`\sum_d g_d[\mathrm{code}_{id}]`, in O(n D), threads over rows."""

@@ -17,7 +17,7 @@ backend in `kernsemble.svm.backends`.
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -83,8 +83,19 @@ class SolverSettings:
     max_levels: int = 256
     n_slices: int | None = None
     n_grids: int = 512
+    n_pairs: int | Literal["auto"] = 0
+    pairs: tuple[tuple[int, int], ...] = ()  # columns of pairs that are taken in any case
     random_state: Any = 0
     dtype: type[np.floating[Any]] | None = None  # of kernel matrices, by default that of the rows
+
+    @property
+    def wants_pairs(self) -> bool:
+        """Whether pairs of columns are to have tables."""
+        return self.n_pairs != 0 or len(self.pairs) > 0
+
+    def n_parts(self, n_machines: int) -> int:
+        """Return the number of parts of the task of fitting machines."""
+        return n_machines + self.wants_pairs
 
     def draw_seed(self) -> int:
         """Return a random seed; the random state is advanced only if one is drawn."""
@@ -102,6 +113,7 @@ class Workload:
     is_mixed: bool = False  # rows to predict may have missing values even if none is in training
     is_hard_margin: bool = False
     has_learned_scaling: bool = False
+    has_pairs: bool = False
 
 
 class Machines(Value, ABC):
@@ -236,6 +248,8 @@ class Backend(ABC):
         The value of the estimators' `solver`.
     supports_any_kernel : bool
         Whether every kernel can be used, so that kernels can race.
+    supports_pairs : bool
+        Whether pairs of columns can have tables.
     penalty_multiples : tuple of float or None
         The default grid of C, in units of ``C="scale"``; None for the grid of the papers.
     default_max_iter : int or None
@@ -244,6 +258,7 @@ class Backend(ABC):
 
     name: ClassVar[str]
     supports_any_kernel: ClassVar[bool] = False
+    supports_pairs: ClassVar[bool] = False
     penalty_multiples: ClassVar[tuple[float, ...] | None] = None
     default_max_iter: ClassVar[int | None] = None
 
@@ -303,6 +318,7 @@ def cheapest_backend(workload: Workload, backends: Sequence[Backend] | None = No
         for backend in (BACKENDS.values() if backends is None else backends)
         if backend.supports(workload.loss)
         and (not workload.has_missing or backend.supports_missing(workload.kernels))
+        and (not workload.has_pairs or backend.supports_pairs)
     ]
     if not able:
         missing = " with missing values" if workload.has_missing else ""

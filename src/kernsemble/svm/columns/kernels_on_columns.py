@@ -11,6 +11,8 @@ from typing import Any, Self
 import numpy as np
 
 from kernsemble._typing import BoolArray, Rows
+from kernsemble._validation import locate_columns
+from kernsemble.exceptions import ArgumentError
 from kernsemble.kernels import Category, Kernel, Mixed, as_kernel
 from kernsemble.kernels.columns import leaves, located
 from kernsemble.svm.columns.missing_values import column_name, handle_missing
@@ -53,6 +55,17 @@ class Columns:
             )
         self._check_categories(kernel)
         return kernel
+
+    def pairs(self, requested: Sequence[Any]) -> tuple[tuple[int, int], ...]:
+        """Return pairs of columns, given by name or by position, by position."""
+        found: dict[frozenset[int], tuple[int, int]] = {}
+        for pair in requested:
+            is_pair = isinstance(pair, (tuple, list)) and len(pair) == 2
+            if not is_pair or pair[0] == pair[1]:
+                raise ArgumentError("pairs", requested, "use pairs of two different columns")
+            first, second = locate_columns(pair, len(self.is_category), self.names).tolist()
+            found.setdefault(frozenset((first, second)), (first, second))
+        return tuple(found.values())
 
     def handle_missing(
         self, X: Rows, kernels: Sequence[Kernel], solver: str, is_supported: bool

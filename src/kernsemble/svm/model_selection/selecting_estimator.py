@@ -155,8 +155,10 @@ class SelectsSettings(KernelMachine):
         By default they do not on more than `MAX_ROWS` rows, unless stumps need a kernel matrix too.
         """
         able = [each for each in self._backends() if each.supports_any_kernel]
-        if not able:
-            return f"the {self.solver} solver does not support them: use the exact solver"
+        if self._wants_pairs or not able:
+            pairs = "they do not support pairs of columns: fit without pairs"
+            solver = f"the {self.solver} solver does not support them: use the exact solver"
+            return pairs if self._wants_pairs else solver
         loss = LOSSES[self._loss_for("auto")]
         if not any(each.supports(loss) for each in able):
             name, bounded = (each.replace("_", " ") for each in (loss.name, self._bounded_loss))
@@ -201,7 +203,12 @@ class SelectsSettings(KernelMachine):
         return CrossValidation(rows, y, splits, scorer, predictions, settings)
 
     def _penalty_grid(self, multiples: Sequence[float] | None) -> PenaltyGrid:
-        """Return the grid `Cs`; by default multiples of C="scale", or the papers' grid."""
+        """Return the grid `Cs`; by default multiples of C="scale", or the papers' grid.
+
+        With pairs the weights of all functions are learned, and C="scale" is enough.
+        """
+        if self.Cs is None and self._wants_pairs:
+            return PenaltyGrid((1.0,), is_relative=True)
         if self.Cs is None and multiples is not None:
             return PenaltyGrid(tuple(multiples), is_relative=True)
         requested = self.default_grid if self.Cs is None else self.Cs
@@ -264,7 +271,7 @@ class SelectsSettings(KernelMachine):
 
     def _refit(self, selection: Selection, settings: SolverSettings, task: Task) -> None:
         """Fit the machines of the selected settings on all rows."""
-        with task.part("refit", 1, len(selection.problems)) as part:
+        with task.part("refit", 1, settings.n_parts(len(selection.problems))) as part:
             self._fit_machines(selection.prepare(), selection.problems, settings, None, part)
 
     def _search(

@@ -22,12 +22,10 @@ from kernsemble._progress import Task
 from kernsemble._typing import BoolArray, FloatArray, IntArray, Rows
 from kernsemble._value_object import Value
 from kernsemble.kernels import Kernel
-from kernsemble.kernels.algebra import terms
-from kernsemble.kernels.binning import has_cells
 from kernsemble.kernels.slices import NoSlicesError, slices_of
 from kernsemble.preprocessing import FeatureScaling
 from kernsemble.preprocessing.supervised import is_learned
-from kernsemble.solvers import Fold
+from kernsemble.solvers import Fold, Status
 from kernsemble.solvers.additive import (
     AdditiveSolution,
     Tables,
@@ -54,6 +52,8 @@ from kernsemble.svm.backends.base import (
 )
 from kernsemble.svm.backends.tables.blocks import Block, FittedTables, stack
 from kernsemble.svm.backends.tables.cells import Cells
+from kernsemble.svm.backends.tables.kernel_terms import no_tables, represents_exactly, split_terms
+from kernsemble.svm.backends.tables.pair_search import blocks_with_pairs
 from kernsemble.svm.backends.tables.slices import Slicing
 from kernsemble.svm.columns.missing_values import has_missing
 from kernsemble.svm.problem import Problem
@@ -98,7 +98,11 @@ class TableMachines(Machines):
         return self.tables.values(dense_rows(X, budget))
 
     def attributes(self) -> dict[str, Any]:
-        return {"tables_": self.tables, "sampling_error_": self.sampling_error}
+        return {
+            "tables_": self.tables,
+            "sampling_error_": self.sampling_error,
+            "pairs_": self.tables.pairs,
+        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,8 +142,20 @@ class PreparedTables(PreparedRows):
             raise ValueError(
                 "C = inf, a hard margin, is not supported by solver = 'additive': use 'exact'"
             )
-        is_single = len(problems) == 1
+        if settings.wants_pairs:
+            return self._solve_with_pairs(problems, C, settings, last, task)
         starts = self._starts(last if settings.warm_start else None, len(problems))
+        return self._solve_from(starts, problems, C, settings, task)
+
+    def _solve_from(
+        self,
+        starts: Sequence[AdditiveSolution | None],
+        problems: Sequence[Problem],
+        C: float,
+        settings: SolverSettings,
+        task: Task,
+    ) -> Solved:
+        is_single = len(problems) == 1
 
         def solve(place: int, watch: Watch) -> AdditiveSolution:
             problem, tables = problems[place], self.tables
@@ -158,6 +174,36 @@ class PreparedTables(PreparedRows):
 
         solutions, is_interrupted = solve_each(solve, len(problems), task, in_turn=is_single)
         return self._solved(problems, solutions, settings, is_interrupted)
+
+    def _solve_with_pairs(
+        self,
+        problems: Sequence[Problem],
+        C: float,
+        settings: SolverSettings,
+        last: Machines | None,
+        task: Task,
+    ) -> Solved:
+        """Search for pairs and fit all tables; an interrupted search returns none."""
+        try:
+            with task.part("pairs", len(problems) + 1):
+                prepared, starts = self.with_pairs(problems, C, settings)
+        except KeyboardInterrupt:
+            few = replace(settings, max_iter=1)
+            solved = self._solve_from([None] * len(problems), problems, C, few, task)
+            statuses = (Status.INTERRUPTED,) * len(problems)
+            return solved._replace(statuses=statuses, is_interrupted=True)
+        if settings.warm_start and None not in (again := prepared._starts(last, len(problems))):
+            starts = again
+        return prepared._solve_from(starts, problems, C, settings, task)
+
+    def with_pairs(
+        self, problems: Sequence[Problem], C: float, settings: SolverSettings
+    ) -> tuple[Self, Sequence[AdditiveSolution | None]]:
+        """Return the rows with tables of pairs and learned weights, and starts of the machines."""
+        units = [C / problem.penalty_unit for problem in problems]
+        losses = [problem.loss.times(unit) for problem, unit in zip(problems, units, strict=True)]
+        blocks, starts = blocks_with_pairs(self.blocks, self.tables, losses, units, settings)
+        return replace(self, blocks=blocks, tables=stack(blocks)), starts
 
     def _solved(
         self,
@@ -212,6 +258,48 @@ class PreparedTables(PreparedRows):
         if restart is None or (restart.z.shape, restart.beta.shape) != shapes:
             return [None] * n_machines
         return restart.starts()
+
+    def solve_all_folds(
+        self,
+        problems: Sequence[Problem],
+        Cs: Sequence[float],
+        held_out: Sequence[IntArray],
+        settings: SolverSettings,
+        task: Task,
+    ) -> list[list[Fold]]:
+        """Return the folds of every problem; with pairs, which all share, one fold at a time."""
+        if not settings.wants_pairs:
+            return super().solve_all_folds(problems, Cs, held_out, settings, task)
+        found = []
+        for rows in held_out:
+            present = np.ones(self.tables.n_rows)
+            present[rows] = 0.0
+            rest = [replace(each, loss=each.loss.times(present)) for each in problems]
+            solutions = [self._solutions_with_pairs(rest, C, settings) for C in Cs]
+
+            def decide(each: AdditiveSolution, rows: IntArray = rows) -> FloatArray:
+                return each.decisions[rows]
+
+            paths = zip(*solutions, strict=True)
+            found.append([Fold.from_solutions(path, decide, None) for path in paths])
+        for _ in problems:
+            task.note("machine")
+        return [list(folds) for folds in zip(*found, strict=True)]
+
+    def _solutions_with_pairs(
+        self, problems: Sequence[Problem], C: float, settings: SolverSettings
+    ) -> list[AdditiveSolution]:
+        prepared, starts = self.with_pairs(problems, C, settings)
+        return [
+            solve_additive(
+                prepared.tables,
+                problem.loss.times(C / problem.penalty_unit),
+                tol=settings.tol,
+                max_iter=_max_iter(settings),
+                start=start,
+            )
+            for problem, start in zip(problems, starts, strict=True)
+        ]
 
     def solve_folds(
         self,
@@ -275,7 +363,7 @@ class TablesWorkspace(Workspace):
 
     def _blocks(self, kernel: Kernel, scaling: FeatureScaling, rows: FloatArray) -> list[Block]:
         """Return the tables of a kernel that is bound to scaled rows, slices before cells."""
-        gridded, sliced = _split_terms(kernel)
+        gridded, sliced = split_terms(kernel)
         rng = np.random.default_rng(self.seed)
         blocks: list[Block] = []
         if sliced:
@@ -286,7 +374,7 @@ class TablesWorkspace(Workspace):
         )
         blocks = [block for block in blocks if len(block.codes) > 0]
         if not blocks:
-            raise _no_tables(NoSlicesError.of(kernel))
+            raise no_tables(NoSlicesError.of(kernel))
         return blocks
 
     def _slicing(
@@ -295,7 +383,7 @@ class TablesWorkspace(Workspace):
         try:
             slices = slices_of(kernel, n_slices=self.settings.n_slices, random_state=rng)
         except NoSlicesError as error:
-            raise _no_tables(error) from error
+            raise no_tables(error) from error
         return Slicing.from_rows(
             slices,
             self.X,
@@ -320,6 +408,7 @@ class TablesBackend(Backend):
     """
 
     name = "additive"
+    supports_pairs = True
     penalty_multiples = tuple(4.0**power for power in range(-2, 9))
     default_max_iter = 500  # Newton steps, or passes of coordinate descent
     rows_worth_tables: int = 3_000
@@ -353,17 +442,6 @@ class TablesBackend(Backend):
         return TablesWorkspace(X, rows.weight, rows.is_category, settings, settings.draw_seed())
 
 
-def represents_exactly(kernel: Kernel, n_features: int) -> bool | None:
-    """Return whether a kernel is a sum of slices and cells; None if some are sampled."""
-    gridded, sliced = _split_terms(kernel)
-    row = np.zeros((1, n_features))
-    try:
-        is_exact = all(slices_of(each.bind(row), n_slices=1).is_exact for each in sliced)
-    except NoSlicesError:
-        return False
-    return True if is_exact and not gridded else None
-
-
 def dense_rows(X: Rows, budget: Budget) -> FloatArray:
     """Return rows as a dense array, if it is within the budget."""
     if not sparse.issparse(X):
@@ -379,17 +457,3 @@ def dense_rows(X: Rows, budget: Budget) -> FloatArray:
 def _max_iter(settings: SolverSettings) -> int:
     assert settings.max_iter is not None  # `TablesBackend.default_max_iter` at least
     return settings.max_iter
-
-
-def _split_terms(kernel: Kernel) -> tuple[list[Kernel], list[Kernel]]:
-    """Return the terms of a kernel that have grid cells, and the others."""
-    found = terms(kernel)
-    gridded = [term for term in found if has_cells(term)]
-    return gridded, [term for term in found if not has_cells(term)]
-
-
-def _no_tables(error: NoSlicesError) -> NoSlicesError:
-    return NoSlicesError(
-        "solver = 'additive' supports Laplacian(), DecisionTree() and sums of one-dimensional "
-        f"kernels, but {error}; or use solver='exact'"
-    )

@@ -16,10 +16,16 @@ import numpy as np
 from kernsemble._typing import FloatArray, IntArray
 from kernsemble._value_object import Value
 from kernsemble.solvers.additive import Tables
+from kernsemble.solvers.additive.pair_tables import PairTable
 
 
 class FittedBlock(Value, ABC):
     """The tables of a block, for one or several machines."""
+
+    @property
+    def column_pairs(self) -> list[tuple[int, int]]:
+        """The columns of each table if the tables are of pairs of columns."""
+        return []
 
     @abstractmethod
     def add_to(self, values: FloatArray, X: FloatArray) -> None:
@@ -32,6 +38,11 @@ class FittedTables(Value):
 
     blocks: tuple[FittedBlock, ...]
     intercept: FloatArray
+
+    @property
+    def pairs(self) -> tuple[tuple[int, int], ...]:
+        """The columns of the pairs that have a table, by position."""
+        return tuple(pair for block in self.blocks for pair in block.column_pairs)
 
     def values(self, X: FloatArray) -> FloatArray:
         """Return the value of every machine (columns) at every row."""
@@ -61,18 +72,27 @@ class Block(ABC):
     def measures(self) -> tuple[list[FloatArray], list[FloatArray]]:
         """Return the measures between the ordered levels of each table, and weights of others."""
 
+    @property
+    def pairs(self) -> Sequence[PairTable]:
+        """The tables if they are of pairs of columns, which have neither roots nor measures."""
+        return ()
+
     @abstractmethod
     def fitted(self, heights: Sequence[FloatArray]) -> FittedBlock:
         """Return the block with tables of shape (n_machines, n_levels)."""
 
 
 def stack(blocks: Sequence[Block]) -> Tables:
-    """Return the tables of all blocks, with codes as wide as the widest."""
-    measures, weights = zip(*(block.measures() for block in blocks), strict=True)
-    codes = [block.codes for block in blocks]
-    return Tables.from_measures(
+    """Return the tables of all blocks, those of pairs last, with codes as wide as the widest."""
+    plain = [block for block in blocks if not block.pairs]
+    measures, weights = zip(*(block.measures() for block in plain), strict=True)
+    codes = [block.codes for block in plain]
+    tables = Tables.from_measures(
         codes[0] if len(codes) == 1 else np.concatenate(codes),
         list(chain(*measures)),
         list(chain(*weights)),
-        list(chain(*(block.roots for block in blocks))),
+        list(chain(*(block.roots for block in plain))),
     )
+    for block in blocks[len(plain) :]:
+        tables = tables.with_pairs(block.codes, block.pairs)
+    return tables

@@ -50,11 +50,14 @@ class Views(Value):
         The slices of the kernel.
     is_category : array of shape (n_features,)
         Which columns already hold categories as whole numbers from 0, −1 for unknown ones.
+    factors : array of shape (n_slices,) or None
+        Learned factor of the measure of each slice; None if none were learned.
     """
 
     scaling: FeatureScaling
     slices: Slices
     is_category: BoolArray
+    factors: FloatArray | None = None
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -65,6 +68,16 @@ class Views(Value):
     def n_slices(self) -> int:
         """The number of all slices."""
         return self.slices.n_ordered + self.slices.n_unordered
+
+    @property
+    def columns_seen(self) -> IntArray:
+        """The column of each slice that looks at one as it is, −1 for others."""
+        return np.concatenate(
+            [
+                part.columns if self.sees_columns(part) else np.full(part.n_slices, -1)
+                for part in self.parts
+            ]
+        )
 
     @property
     def is_stepped(self) -> BoolArray:
@@ -103,6 +116,11 @@ class Views(Value):
             return bool(self.is_category[part.columns].all())
         return isinstance(part, Coordinates)
 
+    def among(self, span: slice, slices: Slices) -> Self:
+        """Return the views of some slices."""
+        factors = None if self.factors is None else self.factors[span]
+        return replace(self, slices=slices, factors=factors)
+
     def measures(self, levels: Sequence[Levels]) -> tuple[list[FloatArray], list[FloatArray]]:
         """Return the measure between ordered levels of each slice, and the weights of others."""
         measures: list[FloatArray] = []
@@ -118,6 +136,9 @@ class Views(Value):
             assert isinstance(part, OrderedPart)
             measures += [np.maximum(np.diff(each), 0.0) for each in self._positions(part, mine)]
             weights += [np.full(each.n_loose, WEIGHT_OF_MISSING * part.factor) for each in mine]
+        if self.factors is not None:
+            measures = [f * each for f, each in zip(self.factors, measures, strict=True)]
+            weights = [f * each for f, each in zip(self.factors, weights, strict=True)]
         return measures, weights
 
     def _positions(self, part: OrderedPart, levels: Sequence[Levels]) -> list[FloatArray]:
