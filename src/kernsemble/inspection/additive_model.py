@@ -158,15 +158,15 @@ def additive_model(
     fitted, names = views[0].model.fitted, views[0].feature_names
     kept = range(len(names)) if columns is None else columns
     known = column_categories(fitted)
-    link, curves = _link(fitted, len(views))
+    link, curves = probability_link(fitted, len(views))
     return {
         "format": FORMAT,
         "version": VERSION,
         "task": "classification" if is_classifier(fitted) else "regression",
         "classes": fitted.classes_.tolist() if is_classifier(fitted) else None,
-        "combination": _combination(fitted, len(views)),
+        "combination": combination_of(fitted, len(views)),
         "link": link,
-        "columns": [_column(fitted, names, d) for d in kept],
+        "columns": [column_data(fitted, names, d) for d in kept],
         "machines": [
             {
                 "label": view.label,
@@ -179,7 +179,7 @@ def additive_model(
     }
 
 
-def _link(model: Any, n_machines: int) -> tuple[Link | None, list[CurveData | None]]:
+def probability_link(model: Any, n_machines: int) -> tuple[Link | None, list[CurveData | None]]:
     """Return the link of a model, and the curve of each machine."""
     none: list[CurveData | None] = [None] * n_machines
     if not hasattr(model, "predict_proba"):
@@ -190,14 +190,14 @@ def _link(model: Any, n_machines: int) -> tuple[Link | None, list[CurveData | No
     return "curves", [_curve(each) for each in model.calibration_.curves]
 
 
-def _combination(model: Any, n_machines: int) -> Combination:
+def combination_of(model: Any, n_machines: int) -> Combination:
     if n_machines == 1:
         return "one machine"
     is_pairs = isinstance(getattr(model, "reduction_", None), OneVersusOne)
     return "one per pair" if is_pairs else "one per class"
 
 
-def _column(model: Any, names: Sequence[str], d: int) -> ColumnData:
+def column_data(model: Any, names: Sequence[str], d: int) -> ColumnData:
     known, table = column_categories(model)[d], getattr(model, "mixed_table_", None)
     if known is not None:
         return {"name": names[d], "kind": "category", "categories": list(known)}

@@ -1,0 +1,68 @@
+"""The values of machines as ONNX operators."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from kernsemble.export.machine_terms import DirectionTables, KernelExpansion, MachineTerms
+from kernsemble.export.onnx.graph import Tensor, in_tiles
+from kernsemble.export.onnx.heads import total
+from kernsemble.export.onnx.kernels import kernel_matrix
+from kernsemble.export.onnx.look_up import look_up
+from kernsemble.export.onnx.scalings import scaled
+
+ENTRIES_OF_A_TILE = 2**18  # numbers that fit into the cache
+
+
+def column_contributions(terms: MachineTerms, rows: Tensor) -> Tensor:
+    """Return the functions of columns, of shape (n, n_columns, n_machines)."""
+    return look_up(rows, terms.functions)
+
+
+def values(
+    terms: MachineTerms, rows: Tensor, n_columns: int, max_entries: int = ENTRIES_OF_A_TILE
+) -> Tensor:
+    """Return the value of every machine (columns) at rows.
+
+    Terms of several columns are computed for a few rows at a time, so that a tensor of them has
+    at most `max_entries` numbers, or those of one row.
+    """
+    parts = []
+    if terms.functions:
+        parts.append(column_contributions(terms, rows).sum(1))
+    if not terms.is_additive:
+        height = max(max_entries // max(_widths(terms)), 1)
+        parts.append(
+            in_tiles(rows, n_columns, height, lambda tile: total(list(_terms(terms, tile))))
+        )
+    return total(parts) + terms.intercept
+
+
+def _widths(terms: MachineTerms) -> Iterator[int]:
+    """Yield the numbers that the terms of several columns compute for a row."""
+    for expansion in terms.expansions:
+        n_known, n_columns = expansion.known.shape
+        yield max(n_known * n_columns, 1)
+    for each in terms.directions:
+        yield len(each.directions) * len(each.tables[0].missing)
+
+
+def _terms(terms: MachineTerms, rows: Tensor) -> Iterator[Tensor]:
+    for expansion in terms.expansions:
+        yield _expansion_values(expansion, rows)
+    for each in terms.directions:
+        yield _direction_values(each, rows)
+
+
+def _expansion_values(expansion: KernelExpansion, rows: Tensor) -> Tensor:
+    is_used = expansion.coefficients.any(axis=0)
+    known, beta = expansion.known[is_used], expansion.coefficients[:, is_used]
+    matrix = kernel_matrix(expansion.kernel, scaled(expansion.scaling, rows), known)
+    return matrix @ np.ascontiguousarray(beta.T)
+
+
+def _direction_values(each: DirectionTables, rows: Tensor) -> Tensor:
+    towards = np.ascontiguousarray(each.directions.T)
+    columns = scaled(each.scaling, rows).at(np.asarray(each.columns, dtype=np.int64), axis=1)
+    projected = columns @ towards - each.centre @ towards
+    return look_up(projected, each.tables).sum(1)
