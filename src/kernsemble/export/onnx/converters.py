@@ -79,6 +79,12 @@ def register_converters() -> None:
 
 
 def _convert_classifier(scope: Any, operator: Any, container: Any) -> None:
+    is_mapped = container.get_options(operator.raw_operator, {"zipmap": True})["zipmap"]
+    if is_mapped is True and _type(operator) == import_extra("onnx").TensorProto.DOUBLE:
+        raise NotExportableError(
+            "zipmap = True: ONNX has dictionaries of probabilities in single precision only; use "
+            'options={"zipmap": False}, or convert with rows of type float32'
+        )
     outputs, model = _outputs(scope, operator, container), operator.raw_operator
     shares = outputs.probabilities
     if shares is None:
@@ -89,12 +95,12 @@ def _convert_classifier(scope: Any, operator: Any, container: Any) -> None:
     label = outputs.label
     if np.asarray(model.classes_).dtype.kind == "f":
         label = label.as_integer()
-    _finish(container, [label, _cast(shares, operator)], operator)
+    _finish(container, [label, shares.to("Cast", to=_type(operator))], operator)
 
 
 def _convert_regressor(scope: Any, operator: Any, container: Any) -> None:
     outputs = _outputs(scope, operator, container)
-    _finish(container, [_cast(outputs.values.shaped(-1, 1), operator)], operator)
+    _finish(container, [outputs.values.shaped(-1, 1).to("Cast", to=_type(operator))], operator)
 
 
 def _outputs(scope: Any, operator: Any, container: Any) -> Any:
@@ -113,9 +119,10 @@ def _outputs(scope: Any, operator: Any, container: Any) -> Any:
     return outputs_of(model, rows, model.n_features_in_)
 
 
-def _cast(tensor: Tensor, operator: Any) -> Tensor:
+def _type(operator: Any) -> int:
+    """Return the ONNX type of the last output."""
     guess = import_extra("skl2onnx.common.data_types").guess_proto_type
-    return tensor.to("Cast", to=guess(operator.outputs[-1].type))
+    return int(guess(operator.outputs[-1].type))
 
 
 def _finish(container: Any, tensors: list[Tensor], operator: Any) -> None:
