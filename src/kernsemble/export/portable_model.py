@@ -120,7 +120,9 @@ class PortableModel:
         """Return the predicted class, or number, of each row."""
         values = self.values(X)
         return (
-            values[:, 0] if self.classes_ is None else self.classes_[self._reduction.winners(values)]
+            values[:, 0]
+            if self.classes_ is None
+            else self.classes_[self._reduction.winners(values)]
         )
 
     def predict_proba(self, X: Any) -> FloatArray:

@@ -191,6 +191,7 @@ def probability_link(model: Any, n_machines: int) -> tuple[Link | None, list[Cur
 
 
 def combination_of(model: Any, n_machines: int) -> Combination:
+    """Return how the values of machines are combined into those of classes."""
     if n_machines == 1:
         return "one machine"
     is_pairs = isinstance(getattr(model, "reduction_", None), OneVersusOne)
@@ -198,6 +199,7 @@ def combination_of(model: Any, n_machines: int) -> Combination:
 
 
 def column_data(model: Any, names: Sequence[str], d: int) -> ColumnData:
+    """Return an encoded column of a fitted model."""
     known, table = column_categories(model)[d], getattr(model, "mixed_table_", None)
     if known is not None:
         return {"name": names[d], "kind": "category", "categories": list(known)}

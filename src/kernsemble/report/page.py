@@ -54,9 +54,7 @@ def page(summary: Summary, charts: dict[str, Chart], title: str) -> str:
         shares=shares,
         associations=_meanings(summary),
         confusion=_confusion(summary),
-        script=markupsafe.Markup(
-            "\n".join([javascript_reader(), *map(_source, SCRIPTS)])
-        ),
+        script=markupsafe.Markup("\n".join([javascript_reader(), *map(_source, SCRIPTS)])),
         library=b64encode(plotly_js()).decode(),
         drawn=b64encode(
             gzip.compress(json.dumps(drawn, separators=(",", ":")).encode(), 9, mtime=0)

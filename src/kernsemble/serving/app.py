@@ -9,7 +9,7 @@ from typing import Any
 from kernsemble.export.refusals import import_extra
 from kernsemble.serving.body_limit import BodyLimit
 from kernsemble.serving.predictor import Predictor
-from kernsemble.serving.rows import RowErrors, RowReader, read_rows
+from kernsemble.serving.rows import InvalidRowsError, RowReader, read_rows
 
 MAX_ROWS, MAX_EXPLAINED_ROWS, MAX_BYTES = 10_000, 100, 10_000_000
 
@@ -58,7 +58,7 @@ def create_app(
     >>> client.post("/predict", json={"rows": [row]}).json()
     {'predictions': [{'prediction': 0}]}
     >>> client.post("/predict", json={"rows": [{**row, "x3": "wide"}]}).json()["errors"]
-    [{'row': 1, 'column': 'x3', 'reason': 'input should be a valid number, unable to parse string as a number', 'value': 'wide'}]
+    [{'row': 1, 'column': 'x3', 'reason': 'the value is no number', 'value': 'wide'}]
     """
     fastapi = import_extra("fastapi", "serve")
     responses = import_extra("fastapi.responses", "serve")
@@ -79,7 +79,8 @@ def create_app(
     turn = asyncio.Lock()  # a prediction uses all cores
 
     def respond(content: Any, status: int = 200) -> Any:
-        return fastapi.Response(to_json(content), status, media_type="application/json")
+        text = to_json(content, inf_nan_mode="null")
+        return fastapi.Response(text, status, media_type="application/json")
 
     async def answer(
         request: Any, validator: Any, work: Callable[[list[dict[str, Any]]], Any], name: str
@@ -88,7 +89,7 @@ def create_app(
             rows = read_rows(validator, await request.body())
             async with turn:
                 found = await asyncio.to_thread(work, rows)
-        except RowErrors as error:
+        except InvalidRowsError as error:
             return respond(error.content, 422)
         except (TypeError, ValueError) as error:
             return respond({"detail": str(error), "errors": []}, 422)
@@ -113,9 +114,7 @@ def create_app(
         app.post(path, summary=summary, openapi_extra=extra, responses=errors)(endpoint)
 
     post("/predict", predictor, predictor.predictions, "predictions", "Predict rows")
-    post(
-        "/explain", explained, explained.explanations, "explanations", "Contributions of columns"
-    )
+    post("/explain", explained, explained.explanations, "explanations", "Contributions of columns")
 
     @app.get("/schema", summary="Columns, classes and limits")
     async def schema() -> Any:

@@ -3,11 +3,13 @@
 import os
 import time
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import version
 from typing import Any, Self
 
+from kernsemble._memory import Budget
 from kernsemble.inspection import EnsembleView, by_class
 from kernsemble.inspection.value_unit import value_unit
 from kernsemble.serving.rows import RowReader
@@ -24,7 +26,13 @@ class Predictor:
 
     @classmethod
     def of_model(cls, model: Any, max_rows: int) -> Self:
-        """Return the predictor of a fitted model, with everything compiled."""
+        """Return the predictor of a fitted model, with everything compiled.
+
+        The memory that kernel matrices may use is measured now, and not for every request.
+        """
+        if getattr(model, "cache_size", 0.0) is None:
+            model = copy(model)
+            model.cache_size = Budget.from_megabytes(None).n_bytes / 2**20
         found = cls(model, RowReader.of_model(model, max_rows), time.monotonic())
         found.predictions([found.reader.example])
         return found
@@ -68,9 +76,7 @@ class Predictor:
                     "unit": unit,
                     "method": explained.method,
                     "intercept": explained.intercept,
-                    "contributions": dict(
-                        zip(explained.feature_names, contributions, strict=True)
-                    ),
+                    "contributions": dict(zip(explained.feature_names, contributions, strict=True)),
                     "value": float(explained.values[place]),
                 }
         return found

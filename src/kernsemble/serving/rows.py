@@ -18,7 +18,13 @@ REASONS = {
     "json_invalid": "the body is no JSON",
     "too_short": "there are no rows: send at least one",
     "too_long": "there are too many rows: send several requests",
+    "float_parsing": "the value is no number",
+    "float_type": "the value is no number",
+    "finite_number": "the value is no finite number",
+    "string_type": "the value is no text",
 }
+NO_DATE = "the value is no date such as 2024-03-01 or 2024-03-01T10:30"
+NO_NULL = "the value is missing, which the model does not support: fill it in"
 
 
 @dataclass(frozen=True)
@@ -65,7 +71,7 @@ class ServedColumn:
         return kind | None if self.can_be_missing else kind
 
 
-class RowErrors(ValueError):
+class InvalidRowsError(ValueError):
     """Error for a body with invalid rows.
 
     Attributes
@@ -174,7 +180,7 @@ def read_rows(validator: Any, body: bytes) -> list[dict[str, Any]]:
     try:
         found: dict[str, Any] = validator.validate_json(body)
     except import_extra("pydantic", "serve").ValidationError as error:
-        raise RowErrors(_described(error)) from error
+        raise InvalidRowsError(_described(error)) from error
     return found["rows"]
 
 
@@ -186,17 +192,23 @@ def _described(error: Any) -> dict[str, Any]:
         described = {
             "row": place[0] + 1 if place and isinstance(place[0], int) else None,
             "column": str(place[1]) if len(place) > 1 else None,
-            "reason": REASONS.get(each["type"], _in_words(each["msg"])),
+            "reason": _reason(each),
+            "value": each["input"] if _is_short(each["input"]) else None,
         }
-        if each["type"] not in {"missing", "json_invalid"} and _is_short(each["input"]):
-            described["value"] = each["input"]
+        if each["type"] in {"missing", "json_invalid"}:
+            described["value"] = None
         found.append({key: value for key, value in described.items() if value is not None})
     n = error.error_count()
     return {"detail": f"{n} {'value was' if n == 1 else 'values were'} refused", "errors": found}
 
 
-def _in_words(message: str) -> str:
-    return message[:1].lower() + message[1:]
+def _reason(error: Any) -> str:
+    kind, message = error["type"], error["msg"]
+    if error["input"] is None and kind not in {"missing", "extra_forbidden"}:
+        return NO_NULL
+    if kind.startswith("datetime"):
+        return NO_DATE
+    return REASONS.get(kind, message[:1].lower() + message[1:])
 
 
 def _is_short(value: Any) -> bool:

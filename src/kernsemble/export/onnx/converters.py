@@ -33,7 +33,11 @@ CLASSIFIERS = (
     LagoClassifier,
 )
 REGRESSORS = (InfiniteEnsembleRegressor, InfiniteEnsembleRegressorCV)
-OPTIONS = {"zipmap": [True, False, "columns"], "nocl": [True, False], "output_class_labels": [False, True]}
+OPTIONS = {
+    "zipmap": [True, False, "columns"],
+    "nocl": [True, False],
+    "output_class_labels": [False, True],
+}
 
 
 def register_converters() -> None:
@@ -111,9 +115,7 @@ def _outputs(scope: Any, operator: Any, container: Any) -> Any:
             "pipeline gives it numbers: export it alone, with kernsemble.export.to_onnx"
         )
     if container.main_opset < OPSET:
-        raise NotExportableError(
-            f"target_opset = {container.main_opset}: use at least {OPSET}"
-        )
+        raise NotExportableError(f"target_opset = {container.main_opset}: use at least {OPSET}")
     graph = Graph(prefix=scope.get_unique_variable_name("kernsemble"))
     rows = joined([Tensor(graph, each.full_name).as_double() for each in operator.inputs], 1)
     return outputs_of(model, rows, model.n_features_in_)

@@ -8,11 +8,10 @@ from typing import Any
 from kernsemble._files import atomic_write, check_folder
 from kernsemble.export.machine_terms import plain_additive_model
 from kernsemble.export.piecewise_tables import PiecewiseTable
-from kernsemble.export.sql.dialects import Dialect, database, literal, name
+from kernsemble.export.sql.dialects import Dialect, database, literal, name, number
 from kernsemble.export.sql.functions import of_categories, piecewise
 from kernsemble.export.sql.probabilities import add_codes, add_probabilities
 from kernsemble.export.sql.stages import Stages, selected
-from kernsemble.export.sql.dialects import number
 from kernsemble.inspection.additive_model import AdditiveModel, ColumnData
 
 
