@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from sklearn.base import is_classifier
 
-from kernsemble._typing import FloatArray
+from kernsemble._typing import FloatArray, IntArray
 from kernsemble.export.piecewise_tables import PiecewiseTable
 from kernsemble.export.refusals import NotExportableError
 from kernsemble.inspection import EnsembleView
@@ -245,13 +245,17 @@ def _total(left: PiecewiseTable, right: PiecewiseTable) -> PiecewiseTable:
     cuts = np.unique(np.concatenate([left.cuts, right.cuts]))
     ends = np.append(cuts, np.inf)
     origin = np.concatenate([cuts[:1], cuts]) if len(cuts) else np.zeros(1)
-    start, slope = 0.0, 0.0
-    for each in (left, right):
-        place = np.searchsorted(each.cuts, ends)
-        slope = slope + each.slope[place]
-        along = (origin - each.origin[place])[:, np.newaxis]
-        start = start + each.start[place] + each.slope[place] * along
+    parts = [_lines_from(each, np.searchsorted(each.cuts, ends), origin) for each in (left, right)]
+    start, slope = (np.sum(each, axis=0) for each in zip(*parts, strict=True))
     return PiecewiseTable(cuts, origin, start, slope, left.missing + right.missing)
+
+
+def _lines_from(
+    table: PiecewiseTable, place: IntArray, origin: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return the values at origins, and the slopes, of the lines at places."""
+    along = (origin - table.origin[place])[:, np.newaxis]
+    return table.start[place] + table.slope[place] * along, table.slope[place]
 
 
 def _table_terms(tables: FittedTables, fitted: FittedModel) -> MachineTerms:

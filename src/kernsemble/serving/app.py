@@ -116,22 +116,22 @@ def create_app(
     post("/predict", predictor, predictor.predictions, "predictions", "Predict rows")
     post("/explain", explained, explained.explanations, "explanations", "Contributions of columns")
 
-    @app.get("/schema", summary="Columns, classes and limits")
     async def schema() -> Any:
         return respond(predictor.schema())
 
-    @app.get("/health", summary="State of this worker")
     async def health() -> Any:
         return respond(predictor.health())
 
-    @app.get("/", include_in_schema=False)
     async def index() -> Any:
         return responses.HTMLResponse(_page("docs.html") if report is None else report)
 
-    @app.get("/docs", include_in_schema=False)
     async def docs() -> Any:
         return responses.HTMLResponse(_page("docs.html"))
 
+    app.add_api_route("/schema", schema, summary="Columns, classes and limits")
+    app.add_api_route("/health", health, summary="State of this worker")
+    app.add_api_route("/", index, include_in_schema=False)
+    app.add_api_route("/docs", docs, include_in_schema=False)
     return app
 
 

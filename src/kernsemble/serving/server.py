@@ -73,8 +73,9 @@ def serve(settings: Settings) -> None:
 
 def _bound(settings: Settings) -> socket.socket:
     """Return a socket at the address; raise an error that names it if it is in use."""
-    is_6 = ":" in settings.host
-    listener = socket.socket(socket.AF_INET6 if is_6 else socket.AF_INET)
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    # asyncio sends small answers without delay only if the protocol is explicit
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((settings.host, settings.port))

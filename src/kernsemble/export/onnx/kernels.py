@@ -6,6 +6,7 @@ and are computed a few rows at a time.
 
 from functools import reduce, singledispatch
 from operator import add, mul
+from typing import Any
 
 import numpy as np
 
@@ -45,7 +46,7 @@ def kernel_matrix(kernel: Kernel, rows: Tensor, known: FloatArray) -> Tensor:  #
 
 
 @singledispatch
-def disagreement(kernel: DistanceEnsemble, rows: Tensor, known: FloatArray) -> Tensor:  # noqa: ARG001
+def disagreement(kernel: DistanceEnsemble[Any], rows: Tensor, known: FloatArray) -> Tensor:  # noqa: ARG001
     """Return the distances of a kernel that is a constant minus a distance."""
     raise NotExportableError(f"kernel = {kernel!r} has no ONNX operators")
 
@@ -103,7 +104,7 @@ def _category_disagreement(kernel: Category, rows: Tensor, known: FloatArray) ->
 @kernel_matrix.register(MiddleStump)
 @kernel_matrix.register(Perceptron)
 @kernel_matrix.register(Category)
-def _of_disagreement(kernel: DistanceEnsemble, rows: Tensor, known: FloatArray) -> Tensor:
+def _of_disagreement(kernel: DistanceEnsemble[Any], rows: Tensor, known: FloatArray) -> Tensor:
     return disagreement(kernel, rows, known).subtracted_from(kernel.delta)
 
 

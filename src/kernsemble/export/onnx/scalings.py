@@ -18,7 +18,7 @@ UNSUPPORTED = np.array([np.nan])  # missing numbers stay missing
 
 
 @singledispatch
-def scaled(scaling: Any, rows: Tensor) -> Tensor:
+def scaled(scaling: Any, rows: Tensor) -> Tensor:  # noqa: ARG001
     """Return rows on a scale."""
     raise NotExportableError(f"scaling = {scaling!r} has no ONNX operators: use scaling='range'")
 
