@@ -67,11 +67,15 @@ class Graph:
         return None if self.parent is None else self.parent._find(key)
 
     def tensor(self, value: Operand) -> "Tensor":
-        """Return a tensor as it is in this graph, and an array or a number as a constant."""
+        """Return a tensor as it is in this graph, and an array or a number as a constant.
+
+        Numbers with a fraction have double precision.
+        """
         if isinstance(value, Tensor):
             return Tensor(self, value.name)
         array = np.asarray(value)
-        array = array.astype(object) if array.dtype.kind == "U" else array
+        if array.dtype.kind in "fU":
+            array = array.astype(np.float64 if array.dtype.kind == "f" else object)
         content = repr(array.tolist()) if array.dtype == object else array.tobytes()
         key = (array.shape, array.dtype.str, content)
         if key not in self._names:

@@ -131,7 +131,11 @@ def _results(stages: Stages, plain: AdditiveModel) -> dict[str, str]:
         labels = enumerate(each["label"] for each in plain["machines"])
         return found | {name(f"decision_{label}"): f"v{k}" for k, label in labels}
     add_probabilities(stages, plain)
-    return found | {name(f"probability_{each}"): f"q{k}" for k, each in enumerate(classes)}
+    return found | {
+        # DuckDB's functions of several numbers ignore NULL
+        name(f"probability_{each}"): f"CASE WHEN code IS NOT NULL THEN q{k} END"
+        for k, each in enumerate(classes)
+    }
 
 
 def _contributions(plain: AdditiveModel) -> dict[str, str]:
