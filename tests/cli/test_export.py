@@ -4,6 +4,7 @@ import json
 import sqlite3
 
 import onnxruntime
+import pandas as pd
 import polars as pl
 import pytest
 from numpy.testing import assert_allclose
@@ -58,7 +59,7 @@ def test_sql(run, folder, tmp_path, predicted):
     result = run("export", folder / "classes.skops", *words)
     assert result.exit_code == 0, result.output
     connection = sqlite3.connect(":memory:")
-    rows.to_pandas().to_sql("new", connection, index=False)
+    pd.DataFrame(rows.to_dict(as_series=False)).to_sql("new", connection, index=False)
     found = connection.execute(out.read_text()).fetchall()
     connection.close()
     assert [row[0] for row in found] == rows["a"].to_list()

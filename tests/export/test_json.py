@@ -59,7 +59,7 @@ def test_a_document_is_written_and_read(tmp_path):
 
 @pytest.mark.parametrize("name", ["laplacian", "LAGO", "Mixed", *VOTES])
 def test_a_model_with_interactions_is_refused(name):
-    with pytest.raises(NotExportableError, match="is no sum over columns|cannot be exported"):
+    with pytest.raises(NotExportableError, match=r"is no sum over columns|cannot be exported"):
         to_json(fitted(name))
 
 

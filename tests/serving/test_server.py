@@ -10,7 +10,7 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
-import httpx
+import httpx2
 import pytest
 from sklearn.datasets import load_iris
 
@@ -34,7 +34,7 @@ def running(path):
     command = [sys.executable, "-m", "kernsemble", "serve", str(path), "--port", str(port)]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     try:
-        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30.0) as client:
+        with httpx2.Client(base_url=f"http://127.0.0.1:{port}", timeout=30.0) as client:
             yield process, client
     finally:
         if process.poll() is None:
@@ -49,7 +49,7 @@ def health(client, other_than=None):
     while time.monotonic() < end:
         try:
             found = client.get("/health").json()
-        except httpx.HTTPError:
+        except httpx2.HTTPError:
             found = {"worker": other_than}
         if found["worker"] != other_than:
             return found
