@@ -149,7 +149,8 @@ def exportable(model: Any) -> FittedModel:
     except TypeError as error:
         raise NotExportableError(
             f"{type(model).__name__} cannot be exported: use a model of kernsemble.svm, "
-            "AdaBoostClassifier or LPBoostClassifier, or LagoClassifier for ONNX"
+            "AdaBoostClassifier or LPBoostClassifier, or LagoClassifier for ONNX; for a pipeline, "
+            "skl2onnx.to_onnx after register_converters()"
         ) from error
 
 

@@ -104,10 +104,15 @@ class RowReader:
         names = [f"x{d}" for d in range(model.n_features_in_)] if given is None else given
         known = (None,) * len(names) if table is None else table.categories[: len(names)]
         dates = () if table is None else table.dates
+        stored = getattr(model, "table_schema_", None)  # of the command line, also of pipelines
+        kinds = {} if stored is None else stored.by_name
         columns = tuple(
             ServedColumn(
                 str(name),
-                "date" if d in dates else "number" if known[d] is None else "category",
+                kinds.get(
+                    str(name),
+                    "date" if d in dates else "number" if known[d] is None else "category",
+                ),
                 known[d],
             )
             for d, name in enumerate(names)
@@ -133,8 +138,8 @@ class RowReader:
         """A row that the model predicts."""
         values = {"number": 0.0, "date": datetime.datetime(2000, 1, 1)}
         return {
-            each.name: next((c for c in each.categories if c is not None), "")
-            if each.categories is not None
+            each.name: next((c for c in each.categories or () if c is not None), "")
+            if each.kind == "category"
             else values[each.kind]
             for each in self.columns
         }

@@ -1,6 +1,6 @@
 """Graphs of ONNX operators, written as expressions of tensors."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, Self
@@ -84,9 +84,21 @@ class Graph:
         return Tensor(self, self._names[key])
 
     def initializers(self) -> list[Any]:
-        """Return all constants as ONNX tensors."""
-        numpy_helper = import_extra("onnx.numpy_helper")
-        return [numpy_helper.from_array(each, name) for name, each in self.constants.items()]
+        """Return all constants that nodes use as ONNX tensors."""
+        numpy_helper, used = import_extra("onnx.numpy_helper"), set(_inputs(self.nodes))
+        return [
+            numpy_helper.from_array(each, name)
+            for name, each in self.constants.items()
+            if name in used
+        ]
+
+
+def _inputs(nodes: Iterable[Any]) -> Iterator[str]:
+    """Yield the names of the inputs of nodes, also within loops."""
+    for node in nodes:
+        yield from node.input
+        for attribute in node.attribute:
+            yield from _inputs(attribute.g.node)
 
 
 @dataclass(frozen=True, eq=False)

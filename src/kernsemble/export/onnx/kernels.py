@@ -4,13 +4,14 @@ Distances are sums over a tensor of all differences, so they are as exact as tho
 and are computed a few rows at a time.
 """
 
+from collections.abc import Iterator
 from functools import reduce, singledispatch
 from operator import add, mul
 from typing import Any
 
 import numpy as np
 
-from kernsemble._typing import FloatArray
+from kernsemble._typing import BoolArray, FloatArray
 from kernsemble.export.onnx.graph import Tensor, joined
 from kernsemble.export.onnx.scalings import positions
 from kernsemble.export.refusals import NotExportableError
@@ -35,6 +36,7 @@ from kernsemble.kernels.algebra import And, Logic, OnColumns, Product, Scaled, S
 from kernsemble.kernels.ensemble import DistanceEnsemble, Simplified
 from kernsemble.kernels.learned import Boosted
 from kernsemble.kernels.mixed import Expansion
+from kernsemble.kernels.radial import Radial
 
 
 @singledispatch
@@ -91,10 +93,8 @@ def _category_disagreement(kernel: Category, rows: Tensor, known: FloatArray) ->
     categories = kernel.hypotheses.categories
     column = np.repeat(np.arange(len(categories)), [len(each) for each in categories])
     values = np.concatenate(categories).astype(np.float64)
-    member = (rows.at(column, axis=1).to("Equal", values)).where(0.5, 0.0)
-    theirs = 0.5 * (known[:, column] == values)
-    shared = (member @ theirs.T) * 4.0  # twice the smaller of two indicators of a half
-    return member.sum(1, keep=True) + theirs.sum(axis=1) - shared
+    members = rows.at(column, axis=1).to("Equal", values).as_double()
+    return _n_different(members, known[:, column] == values) * 0.5
 
 
 # -- kernels of one formula
@@ -113,24 +113,19 @@ def _simplified(kernel: Simplified, rows: Tensor, known: FloatArray) -> Tensor:
     return -disagreement(kernel.kernel, rows, known)
 
 
-@kernel_matrix.register
-def _laplacian(kernel: Laplacian, rows: Tensor, known: FloatArray) -> Tensor:
-    return _decaying(kernel.rate, l1_distances(rows, known))
+@kernel_matrix.register(Laplacian)
+@kernel_matrix.register(Exponential)
+@kernel_matrix.register(Gaussian)
+def _radial(kernel: Radial, rows: Tensor, known: FloatArray) -> Tensor:
+    is_l1 = isinstance(kernel, Laplacian)
+    return _decaying(kernel, (l1_distances if is_l1 else squared_l2_distances)(rows, known))
 
 
-@kernel_matrix.register
-def _exponential(kernel: Exponential, rows: Tensor, known: FloatArray) -> Tensor:
-    return _decaying(kernel.rate, l2_distances(rows, known))
-
-
-@kernel_matrix.register
-def _gaussian(kernel: Gaussian, rows: Tensor, known: FloatArray) -> Tensor:
-    return _decaying(kernel.rate, squared_l2_distances(rows, known))
-
-
-def _decaying(rate: float | None, distances: Tensor) -> Tensor:
-    assert rate is not None  # of a bound kernel
-    return (distances * -rate).to("Exp")
+def _decaying(kernel: Radial, sums: Tensor) -> Tensor:
+    """Return a radial kernel from the sums of absolute or squared differences."""
+    assert kernel.rate is not None  # of a bound kernel
+    distances = sums.to("Sqrt") if isinstance(kernel, Exponential) else sums
+    return (distances * -kernel.rate).to("Exp")
 
 
 @kernel_matrix.register
@@ -218,23 +213,43 @@ def _on_columns(kernel: OnColumns, rows: Tensor, known: FloatArray) -> Tensor:
 
 @kernel_matrix.register
 def _mixed(kernel: Mixed, rows: Tensor, known: FloatArray) -> Tensor:
-    assert kernel.bound is not None
-    return kernel_matrix(kernel.kernel, _expanded(kernel.bound, rows), kernel.expanded(known))
+    bound, inner = kernel.bound, kernel.kernel
+    assert bound is not None
+    expanded = kernel.expanded(known)
+    blocks = [*_numbers(bound, rows), *_indicators(bound, rows)]
+    n_numbers = int(bound.is_number.sum())
+    if not isinstance(inner, Radial) or n_numbers == expanded.shape[1]:
+        heights = [each * bound.height for each in blocks[n_numbers > 0 :]]
+        return kernel_matrix(inner, joined([*blocks[: n_numbers > 0], *heights], 1), expanded)
+    height = bound.height if isinstance(inner, Laplacian) else bound.height**2
+    members = joined(blocks[n_numbers > 0 :], 1)
+    sums = _n_different(members, expanded[:, n_numbers:] > 0.0) * height
+    if n_numbers:
+        apart = l1_distances if isinstance(inner, Laplacian) else squared_l2_distances
+        sums = sums + apart(blocks[0], expanded[:, :n_numbers])
+    return _decaying(inner, sums)
 
 
-def _expanded(bound: Expansion, rows: Tensor) -> Tensor:
-    """Return numbers, indicators of missing numbers, and those of categories."""
-    blocks = []
+def _n_different(members: Tensor, known: BoolArray) -> Tensor:
+    """Return the numbers of indicators, 0 or 1, in which rows differ: exact, as they are whole."""
+    theirs = known.astype(np.float64)
+    return members.sum(1, keep=True) + theirs.sum(axis=1) - (members @ theirs.T) * 2.0
+
+
+def _numbers(bound: Expansion, rows: Tensor) -> Iterator[Tensor]:
+    """Yield the columns of numbers, with medians in place of missing ones."""
     if bound.is_number.any():
         numbers = rows.at(np.flatnonzero(bound.is_number), axis=1)
-        blocks.append(numbers.to("IsNaN").where(bound.medians[bound.is_number], numbers))
+        yield numbers.to("IsNaN").where(bound.medians[bound.is_number], numbers)
+
+
+def _indicators(bound: Expansion, rows: Tensor) -> Iterator[Tensor]:
+    """Yield the indicators, 0 or 1, of missing numbers, and those of categories."""
     if bound.is_gap.any():
-        gaps = rows.at(np.flatnonzero(bound.is_gap), axis=1)
-        blocks.append(gaps.to("IsNaN").where(bound.height, 0.0))
+        yield rows.at(np.flatnonzero(bound.is_gap), axis=1).to("IsNaN").where(1.0, 0.0)
     for d, places in zip(np.flatnonzero(~bound.is_number), bound.places, strict=True):
         n_own = int(places.max(initial=-1)) + 1
         if n_own:
-            members = bound.height * (places[:, np.newaxis] == np.arange(n_own))
+            members = (places[:, np.newaxis] == np.arange(n_own)).astype(np.float64)
             codes = rows.at(np.array([d]), axis=1)
-            blocks.append(codes.to("Equal", np.arange(float(len(places)))).as_double() @ members)
-    return joined(blocks, 1)
+            yield codes.to("Equal", np.arange(float(len(places)))).as_double() @ members

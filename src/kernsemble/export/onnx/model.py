@@ -80,8 +80,8 @@ def to_onnx(
     >>> model = InfiniteEnsembleClassifier(calibration="sigmoid").fit(X[::3], y[::3])
     >>> session = InferenceSession(to_onnx(model).SerializeToString())
     >>> label, probabilities, decision = session.run(None, {"X": X[:2]})
-    >>> label, bool(abs(probabilities - model.predict_proba(X[:2])).max() < 1e-12)
-    (array([0, 0]), True)
+    >>> label.tolist(), bool(abs(probabilities - model.predict_proba(X[:2])).max() < 1e-12)
+    ([0, 0], True)
     """
     graph = Graph()
     columns = _columns(model)
