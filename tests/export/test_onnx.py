@@ -8,9 +8,9 @@ import pytest
 from export.zoo import ADDITIVE, CASES, fitted, rows
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.tree import DecisionTreeClassifier
 
 from kernsemble.boosting import AdaBoostClassifier
 from kernsemble.detection import LagoClassifier
@@ -162,9 +162,7 @@ class Unknown(Kernel):
             "random grids cannot be exported",
         ),
         (
-            lambda X, y: AdaBoostClassifier(
-                DecisionTreeClassifier(max_depth=2), n_estimators=2
-            ).fit(X, y),
+            lambda X, y: AdaBoostClassifier(GaussianNB(), n_estimators=2).fit(X, y),
             "only ensembles of stumps",
         ),
         (

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.tree import DecisionTreeClassifier
 
 from kernsemble.boosting import AdaBoostClassifier, LPBoostClassifier
 from kernsemble.datasets import make_mixed_table
@@ -26,6 +27,7 @@ from kernsemble.kernels import (
     Stump,
     StumpRegion,
 )
+from kernsemble.learners import C45Tree, RCDPerceptron
 from kernsemble.svm import (
     InfiniteEnsembleClassifier,
     InfiniteEnsembleClassifierCV,
@@ -105,6 +107,16 @@ OTHERS = {
     "vote of numbers": Case(
         InfiniteEnsembleRegressorCV("auto", loss="squared", cv=2, random_state=0),
         "cancer radius",
+    ),
+    "AdaBoost of trees": Case(
+        AdaBoostClassifier(DecisionTreeClassifier(max_depth=3), n_estimators=10), "iris"
+    ),
+    "LPBoost of trees": Case(
+        LPBoostClassifier(DecisionTreeClassifier(max_depth=2), C=0.1), "cancer"
+    ),
+    "AdaBoost of C4.5": Case(AdaBoostClassifier(C45Tree(), n_estimators=5), "iris"),
+    "AdaBoost of perceptrons": Case(
+        AdaBoostClassifier(RCDPerceptron(n_epochs=20, random_state=0), n_estimators=5), "cancer"
     ),
     "LAGO": Case(LagoClassifier(rare=["no"]), "cancer"),
     "LAGO, elliptical": Case(LagoClassifier("elliptical", rare=[0, 1]), "iris"),

@@ -18,6 +18,7 @@ from sklearn.base import is_classifier
 from kernsemble._typing import FloatArray, IntArray
 from kernsemble.export.piecewise_tables import PiecewiseTable
 from kernsemble.export.refusals import NotExportableError
+from kernsemble.export.voter_terms import PlaneVotes, TreeVotes, voter_terms
 from kernsemble.inspection import EnsembleView
 from kernsemble.inspection.additive_model import (
     AdditiveModel,
@@ -86,12 +87,16 @@ class MachineTerms:
         The functions of every encoded column; empty if there are none.
     expansions, directions : tuples
         The terms of several columns.
+    trees, planes : votes or None
+        Those of boosted trees and perceptrons.
     """
 
     intercept: FloatArray
     functions: tuple[PiecewiseTable, ...] = ()
     expansions: tuple[KernelExpansion, ...] = ()
     directions: tuple[DirectionTables, ...] = ()
+    trees: TreeVotes | None = None
+    planes: PlaneVotes | None = None
 
     @classmethod
     def of_additive(cls, plain: AdditiveModel) -> Self:
@@ -110,7 +115,8 @@ class MachineTerms:
     @property
     def is_additive(self) -> bool:
         """Whether there are only functions of one column."""
-        return not self.expansions and not self.directions
+        several = self.expansions, self.directions, self.trees, self.planes
+        return not any(several)
 
 
 class ModelHead(NamedTuple):
@@ -138,12 +144,19 @@ class ModelHead(NamedTuple):
 
 def exportable(model: Any) -> FittedModel:
     """Return the adapter of a fitted model; raise an error that names what cannot be exported."""
-    if isinstance(getattr(model, "machines_", None), LocalMachines):
+    machines = getattr(model, "machines_", None)
+    if isinstance(machines, LocalMachines):
         raise NotExportableError(
             "solver = 'local': its machines on the leaves of partitions have as many kernel "
             "expansions as leaves, too many for a graph; fit with solver='additive', or a sample "
             "of the rows with solver='exact'"
         )
+    for member in getattr(machines, "members", ()):
+        if isinstance(member.machines, LocalMachines):
+            raise NotExportableError(
+                f"the member {member.name!r} of the vote has machines on the leaves of partitions, "
+                "too many kernel expansions for a graph: fit a sample of the rows"
+            )
     try:
         return as_fitted_model(model)
     except TypeError as error:
@@ -181,9 +194,8 @@ def machine_terms(model: Any) -> MachineTerms:
     if first.is_additive:
         return MachineTerms.of_additive(plain_additive_model(fitted))
     if isinstance(fitted, VotingModel):
-        raise NotExportableError(
-            f"estimator = {fitted.fitted.estimator!r}: only ensembles of stumps can be exported"
-        )
+        trees, planes = voter_terms(fitted.fitted)
+        return MachineTerms(np.zeros(len(fitted.labels)), trees=trees, planes=planes)
     if isinstance(fitted, VoteModel):
         return _vote_terms(fitted)
     assert isinstance(fitted, SupportVectorModel)
@@ -213,17 +225,13 @@ def _vote_terms(fitted: VoteModel) -> MachineTerms:
         if isinstance(machines, TableMachines):
             weights = member.weight * np.eye(len(fitted.labels))
             parts.append(_table_terms(combined_tables(machines.tables, weights), fitted))
-        elif isinstance(machines, SupportVectorMachines):
+        else:
+            assert isinstance(machines, SupportVectorMachines)  # `exportable` refuses others
             known = fitted.dense(machines.scaled_support)
             beta = member.weight * machines.coefficients
             expansion = KernelExpansion(machines.kernel, machines.scaling, known, beta)
             nothing = np.zeros(len(fitted.labels))
             parts.append(MachineTerms(nothing, expansions=(expansion,)))
-        else:
-            raise NotExportableError(
-                f"the member {member.name!r} of the vote has {type(machines).__name__}, which have "
-                "too many kernel expansions for a graph: fit a sample of the rows"
-            )
     return reduce(_joined, parts)
 
 

@@ -10,6 +10,8 @@ from kernsemble.export.onnx.heads import total
 from kernsemble.export.onnx.kernels import kernel_matrix
 from kernsemble.export.onnx.look_up import look_up
 from kernsemble.export.onnx.scalings import scaled
+from kernsemble.export.refusals import import_extra
+from kernsemble.export.voter_terms import PlaneVotes, TreeVotes
 
 ENTRIES_OF_A_TILE = 2**18  # numbers that fit into the cache
 
@@ -45,6 +47,10 @@ def _widths(terms: MachineTerms) -> Iterator[int]:
         yield max(n_known * n_columns, 1)
     for each in terms.directions:
         yield len(each.directions) * len(each.tables[0].missing)
+    if terms.trees is not None:
+        yield len(terms.trees.roots) * terms.trees.votes.shape[1]
+    if terms.planes is not None:
+        yield len(terms.planes.coef)
 
 
 def _terms(terms: MachineTerms, rows: Tensor) -> Iterator[Tensor]:
@@ -52,6 +58,10 @@ def _terms(terms: MachineTerms, rows: Tensor) -> Iterator[Tensor]:
         yield _expansion_values(expansion, rows)
     for each in terms.directions:
         yield _direction_values(each, rows)
+    if terms.trees is not None:
+        yield _tree_votes(terms.trees, rows)
+    if terms.planes is not None:
+        yield _plane_votes(terms.planes, rows)
 
 
 def _expansion_values(expansion: KernelExpansion, rows: Tensor) -> Tensor:
@@ -66,3 +76,22 @@ def _direction_values(each: DirectionTables, rows: Tensor) -> Tensor:
     columns = scaled(each.scaling, rows).at(np.asarray(each.columns, dtype=np.int64), axis=1)
     projected = columns @ towards - each.centre @ towards
     return look_up(projected, each.tables).sum(1)
+
+
+def _tree_votes(trees: TreeVotes, rows: Tensor) -> Tensor:
+    """Return the votes of trees, which all take one step after another."""
+    single = import_extra("onnx").TensorProto.FLOAT
+    compared = rows.to("Cast", to=single).as_double() if trees.is_single else rows
+    feature, threshold, left, right, votes = map(rows.graph.tensor, trees[:5])
+    node = rows.between(0, 1, 1).to("IsNaN").where(0, 0) + trees.roots
+    for _ in range(trees.depth):
+        entries = compared.to("GatherElements", feature.at(node), axis=1)
+        is_right = entries > threshold.at(node)
+        node = is_right.where(right.at(node), left.at(node))
+    is_unknown = rows.to("IsNaN").as_double().sum(1, keep=True) > 0.0  # a missing value
+    return is_unknown.where(np.nan, votes.at(node).sum(1))
+
+
+def _plane_votes(planes: PlaneVotes, rows: Tensor) -> Tensor:
+    is_above = (rows @ planes.coef.T + planes.intercept > 0.0).as_double()
+    return is_above @ (planes.above - planes.below) + planes.below.sum(axis=0)
