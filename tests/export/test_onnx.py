@@ -5,7 +5,7 @@ import onnx
 import onnxruntime
 import pandas as pd
 import pytest
-from export.zoo import ADDITIVE, CASES, fitted, rows
+from export.zoo import ADDITIVE, NAMES, fitted, rows
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.naive_bayes import GaussianNB
@@ -13,12 +13,16 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from kernsemble.boosting import AdaBoostClassifier
+from kernsemble.datasets import make_mixed_table
 from kernsemble.detection import LagoClassifier
 from kernsemble.export import NotExportableError, register_converters, to_onnx
 from kernsemble.export.onnx.calendar import date_part
 from kernsemble.export.onnx.graph import Graph, Tensor, in_tiles
+from kernsemble.export.onnx.kernels import disagreement, kernel_matrix
+from kernsemble.export.onnx.scalings import scaled
+from kernsemble.export.refusals import import_extra
 from kernsemble.inspection import EnsembleView
-from kernsemble.kernels import Kernel, Laplacian, Stump
+from kernsemble.kernels import Exponential, Laplacian, Mixed, Perceptron, Stump
 from kernsemble.preprocessing.calendar import PARTS, calendar_part
 from kernsemble.svm import InfiniteEnsembleClassifier, InfiniteEnsembleRegressor, KernelPerceptron
 
@@ -53,7 +57,7 @@ def _entries(column, is_text):
     return column.to_numpy(dtype=np.float64)[:, np.newaxis]
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", NAMES)
 def test_onnxruntime_predicts_as_the_model_does(name):
     model, X = fitted(name), rows(name)
     found = run(to_onnx(model), X)
@@ -88,7 +92,7 @@ def test_an_additive_model_is_a_graph_without_loops_or_kernels(name):
 def test_a_graph_has_standard_operators_only():
     used = {
         (node.domain, node.op_type)
-        for name in ("mixed", "Mixed", "vote")
+        for name in ("mixed", "Mixed", "vote of numbers")
         for node in to_onnx(fitted(name)).graph.node
     }
     assert {domain for domain, _ in used} <= {"", "ai.onnx.ml"}
@@ -143,8 +147,20 @@ def test_a_graph_is_written_to_a_file(tmp_path):
     assert onnx.load(tmp_path / "stump.onnx") == written
 
 
-class Unknown(Kernel):
-    """A kernel that the exporter does not know."""
+@pytest.mark.parametrize(
+    "part", [kernel_matrix, disagreement, scaled], ids=["kernel", "distance", "scaling"]
+)
+def test_unknown_kernels_and_scalings_are_named(part):
+    rows = Tensor(Graph(), "rows")
+    given = (rows,) if part is scaled else (rows, np.zeros((1, 1)))
+    with pytest.raises(NotExportableError, match="'unknown' has no ONNX operators"):
+        part("unknown", *given)
+
+
+def test_a_package_that_is_not_installed_is_named_with_its_extra():
+    message = "no_such_package is needed.*pip install 'kernsemble\\[export\\]'"
+    with pytest.raises(ImportError, match=message):
+        import_extra("no_such_package.part")
 
 
 @pytest.mark.parametrize(
@@ -203,6 +219,15 @@ def test_categories_that_are_numbers_stay_numbers():
     assert_allclose(found["decision"][:, 0], expected, atol=1e-12)
 
 
+@pytest.mark.parametrize("kernel", [Mixed(Exponential()), Mixed(Perceptron())], ids=str)
+@pytest.mark.parametrize("columns", [["occupation", "region"], ["age", "hours"]], ids=["c", "n"])
+def test_tables_of_categories_or_of_numbers_alone(kernel, columns):
+    X, y = make_mixed_table(100, random_state=0)
+    model = InfiniteEnsembleClassifier(kernel, solver="exact").fit(X[columns], y)
+    found = run(to_onnx(model), X[columns])
+    assert_allclose(found["decision"][:, 0], model.decision_function(X[columns]), atol=1e-9)
+
+
 # -- pipelines
 
 
@@ -257,3 +282,16 @@ def test_skl2onnx_is_refused_what_it_cannot_express():
         convert(model, X[:1])
     with pytest.raises(NotExportableError, match="target_opset = 17"):
         convert(model, X[:1], options={"zipmap": False}, target_opset=17)
+    with pytest.raises(NotExportableError, match="fitted to a table with categories"):
+        convert(fitted("mixed"), X[:1], options={"zipmap": False})
+
+
+def test_classes_that_are_floats_become_whole_numbers_in_pipelines():
+    from skl2onnx import to_onnx as convert
+
+    register_converters()
+    X, y = load_iris(return_X_y=True)
+    model = InfiniteEnsembleClassifier().fit(X[::3], y[::3].astype(float))
+    graph = convert(model, X[:1], options={"zipmap": False})
+    assert session_of(graph).run(None, {"X": X[::50]})[0].tolist() == [0, 1, 2]
+    assert run(to_onnx(model), X[::50])["label"].tolist() == [0.0, 1.0, 2.0]

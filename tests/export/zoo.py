@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+import pytest
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.tree import DecisionTreeClassifier
 
@@ -27,6 +28,7 @@ from kernsemble.kernels import (
     Stump,
     StumpRegion,
 )
+from kernsemble.kernels.learned import Boosted
 from kernsemble.learners import C45Tree, RCDPerceptron
 from kernsemble.svm import (
     InfiniteEnsembleClassifier,
@@ -38,6 +40,9 @@ from kernsemble.svm import (
 
 TABLES = {"solver": "additive", "loss": "logistic"}
 EXACT = {"solver": "exact", "calibration": "sigmoid"}
+
+
+TEMPLATES = np.array([[5.0, 3.4, 1.5, 0.2], [5.9, 2.8, 4.3, 1.3], [6.6, 3.0, 5.6, 2.0]])
 
 
 class Case(NamedTuple):
@@ -87,6 +92,12 @@ OTHERS = {
     "and": _classifier(Stump() & MiddleStump(), **EXACT),
     "logic": _classifier(Perceptron().logic, **EXACT),
     "simplified": _classifier(Perceptron().simplified + Stump().simplified, **EXACT),
+    "intersection and perceptron": _classifier(HistogramIntersection() + Perceptron(), **EXACT),
+    "boosted": _classifier(
+        Boosted(Gaussian(1.0).bind(TEMPLATES), TEMPLATES, np.array([[1.0, -1.0, 0.5]])),
+        "iris",
+        **{**EXACT, "scaling": None},
+    ),
     "on columns": _classifier(Stump().on([0, 1]) + Gaussian().on([2, 3]), **EXACT),
     "categories": _classifier(
         Laplacian().on(["age"]) * Category().on(["education"]), "points", **EXACT
@@ -124,6 +135,11 @@ OTHERS = {
     "LAGO, triangular": Case(LagoClassifier(kernel="triangular", threshold=0.1), "iris"),
 }
 CASES = ADDITIVE | OTHERS
+LONG = {  # without compilation
+    *("learned", "learned directions", "learned effects", "vote", "vote of classes"),
+    *("AdaBoost of perceptrons", "AdaBoost of C4.5"),
+}
+NAMES = [pytest.param(name, marks=[pytest.mark.large] * (name in LONG)) for name in CASES]
 
 
 @cache
