@@ -1,8 +1,6 @@
 """JSON documents: Python and JavaScript read what the model computes."""
 
 import json
-import shutil
-import subprocess
 
 import numpy as np
 import pandas as pd
@@ -13,10 +11,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from kernsemble.export import NotExportableError, from_json, javascript_reader, to_json
 from kernsemble.export.piecewise_tables import PiecewiseTable
 from kernsemble.inspection import EnsembleView
-from kernsemble.inspection.additive_model import function_data
+from kernsemble.inspection.additive_model import VERSION, function_data
 from kernsemble.inspection.fitted_models import as_fitted_model, column_categories
 
-NODE = shutil.which("node")
 LABELS = {"rtol": 0, "atol": 1e-12}
 
 
@@ -51,7 +48,7 @@ def test_a_document_is_written_and_read(tmp_path):
     text = to_json(fitted("mixed"), tmp_path / "mixed.json")
     again = from_json(tmp_path / "mixed.json")
     assert again.plain == json.loads(text) == from_json(text).plain
-    assert again.plain["version"] == 1
+    assert again.plain["version"] == VERSION
     assert max(map(len, text.splitlines())) < 20_000
     assert len(text.splitlines()) > 50
 
@@ -104,31 +101,6 @@ def _entry(value):
     if value is None or value != value:
         return None
     return value.isoformat() if isinstance(value, pd.Timestamp) else value
-
-
-@pytest.fixture(scope="module")
-def node(tmp_path_factory):
-    """Return a function that evaluates a model at rows in Node.js."""
-    if NODE is None:
-        pytest.skip("Node.js is not installed")
-    folder = tmp_path_factory.mktemp("node")
-    reader = folder / "reader.js"
-    reader.write_text(javascript_reader(is_module=True), encoding="utf-8")
-    script = (
-        f"const {{ evaluate, rowOf }} = require({json.dumps(str(reader))});"
-        "const { cases } = JSON.parse(require('fs').readFileSync(0));"
-        "console.log(JSON.stringify(cases.map(({ model, rows }) =>"
-        " rows.map((row) => evaluate(model, rowOf(model, row))))));"
-    )
-
-    def run(cases):
-        given = json.dumps({"cases": cases})
-        ended = subprocess.run(
-            [NODE, "-e", script], input=given, capture_output=True, text=True, check=True
-        )
-        return json.loads(ended.stdout)
-
-    return run
 
 
 def test_javascript_predicts_as_the_model_does(node):

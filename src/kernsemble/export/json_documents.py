@@ -65,10 +65,10 @@ def from_json(document: str | os.PathLike[str]) -> PortableModel:
     if not isinstance(plain, dict) or plain.get("format") != FORMAT:
         raise ValueError(f"the document is no {FORMAT}: pass one that to_json wrote")
     version = plain.get("version")
-    if version != VERSION:
+    if version not in range(1, VERSION + 1):
         raise ValueError(
-            f"the document has version {version!r}, and this version of kernsemble reads "
-            f"version {VERSION}: export the model again"
+            f"the document has version {version!r}, and this version of kernsemble reads versions "
+            f"up to {VERSION}: export the model again"
         )
     absent = [key for key in KEYS if key not in plain]
     if absent:

@@ -3,8 +3,9 @@ r"""A fitted model as terms that can be exported.
 .. math:: f_k(x) = b_k + \sum_d g_{kd}(x_d) + \sum_j \beta_{kj} K(x_j, x)
                    + \sum_p h_{kp}(\theta_p^\top u(x))
 
-for each machine k: functions of one column, kernel expansions, and functions along directions.
-An additive model has only the first kind, which `kernsemble.inspection.additive_model` describes.
+for each machine k: functions of one column (and of pairs of columns), kernel expansions, and
+functions along directions. An additive model has only the first kinds, which
+`kernsemble.inspection.additive_model` describes.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,6 +17,7 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from kernsemble._typing import FloatArray, IntArray
+from kernsemble.export.pair_terms import PairTerms
 from kernsemble.export.piecewise_tables import PiecewiseTable
 from kernsemble.export.refusals import NotExportableError
 from kernsemble.export.voter_terms import PlaneVotes, TreeVotes, voter_terms
@@ -54,6 +56,7 @@ from kernsemble.svm.backends.prepared_matrix import SupportVectorMachines
 from kernsemble.svm.backends.tables.backend import TableMachines
 from kernsemble.svm.backends.tables.blocks import FittedTables
 from kernsemble.svm.backends.tables.cells import CellTables
+from kernsemble.svm.backends.tables.slices import ShapeTables
 
 
 class KernelExpansion(NamedTuple):
@@ -85,6 +88,8 @@ class MachineTerms:
         The constants.
     functions : tuple of PiecewiseTable
         The functions of every encoded column; empty if there are none.
+    pairs : PairTerms or None
+        The functions of pairs of columns.
     expansions, directions : tuples
         The terms of several columns.
     trees, planes : votes or None
@@ -93,6 +98,7 @@ class MachineTerms:
 
     intercept: FloatArray
     functions: tuple[PiecewiseTable, ...] = ()
+    pairs: PairTerms | None = None
     expansions: tuple[KernelExpansion, ...] = ()
     directions: tuple[DirectionTables, ...] = ()
     trees: TreeVotes | None = None
@@ -110,11 +116,12 @@ class MachineTerms:
                 )
                 for d, column in enumerate(plain["columns"])
             ),
+            PairTerms.of_additive(plain),
         )
 
     @property
     def is_additive(self) -> bool:
-        """Whether there are only functions of one column."""
+        """Whether there are only functions of one column, and of pairs."""
         several = self.expansions, self.directions, self.trees, self.planes
         return not any(several)
 
@@ -244,8 +251,8 @@ def _joined(left: MachineTerms, right: MachineTerms) -> MachineTerms:
     return MachineTerms(
         left.intercept + right.intercept,
         functions,
-        left.expansions + right.expansions,
-        left.directions + right.directions,
+        expansions=left.expansions + right.expansions,
+        directions=left.directions + right.directions,
     )
 
 
@@ -273,6 +280,11 @@ def _table_terms(tables: FittedTables, fitted: FittedModel) -> MachineTerms:
             raise NotExportableError(
                 f"{block.grids.embedding!r} in {block.grids.n_grids} random grids cannot be "
                 "exported, since cells are found by hashes of 64 bits: fit with solver='exact'"
+            )
+        if not isinstance(block, ShapeTables):
+            raise NotExportableError(
+                f"{type(block).__name__} beside kernels of several columns cannot be exported: fit "
+                "one or the other"
             )
     categories = column_categories(fitted.fitted)
     machines = range(len(tables.intercept))

@@ -97,10 +97,15 @@ class PortableModel:
         return self._table.transform(X[names])
 
     def contributions(self, X: Any) -> FloatArray:
-        """Return the contribution of every column, of shape (n, n_columns, n_machines)."""
+        """Return the contribution of every column, of shape (n, n_columns, n_machines).
+
+        Half of the function of a pair of columns counts for either.
+        """
         rows = self.encode(X)
         each = zip(self._terms.functions, rows.T, strict=True)
-        return np.stack([table.values(column) for table, column in each], axis=1)
+        found = np.stack([table.values(column) for table, column in each], axis=1)
+        pairs = self._terms.pairs
+        return found if pairs is None else found + pairs.halves(rows.shape[1]) @ pairs.values(rows)
 
     def values(self, X: Any) -> FloatArray:
         """Return the value of every machine (columns) at rows."""

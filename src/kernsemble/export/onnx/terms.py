@@ -10,6 +10,7 @@ from kernsemble.export.onnx.heads import total
 from kernsemble.export.onnx.kernels import kernel_matrix
 from kernsemble.export.onnx.look_up import look_up
 from kernsemble.export.onnx.scalings import scaled
+from kernsemble.export.pair_terms import PairTerms
 from kernsemble.export.refusals import import_extra
 from kernsemble.export.voter_terms import PlaneVotes, TreeVotes
 
@@ -17,8 +18,23 @@ ENTRIES_OF_A_TILE = 2**18  # numbers that fit into the cache
 
 
 def column_contributions(terms: MachineTerms, rows: Tensor) -> Tensor:
-    """Return the functions of columns, of shape (n, n_columns, n_machines)."""
-    return look_up(rows, terms.functions)
+    """Return the contributions of columns, of shape (n, n_columns, n_machines)."""
+    found = look_up(rows, terms.functions)
+    if terms.pairs is None:
+        return found
+    halves = terms.pairs.halves(len(terms.functions))
+    return found + rows.graph.tensor(halves) @ _pair_values(terms.pairs, rows)
+
+
+def _pair_values(pairs: PairTerms, rows: Tensor) -> Tensor:
+    """Return the functions of pairs, of shape (n, n_pairs, n_machines)."""
+    columns = rows.at(np.array(pairs.columns), axis=1)
+    levels = look_up(columns, pairs.levels).sum(2).as_integer()
+    first, second = (levels.at(np.array(each), axis=1) for each in zip(*pairs.shares, strict=True))
+    shapes = np.array([each.heights.shape for each in pairs.tables])
+    starts = np.concatenate([[0], np.cumsum(shapes[:, 0] * shapes[:, 1])[:-1]])
+    heights = np.concatenate([each.heights.reshape(-1, shapes[0, 2]) for each in pairs.tables])
+    return rows.graph.tensor(heights).at(first * shapes[:, 1] + second + starts)
 
 
 def values(

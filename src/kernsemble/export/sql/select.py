@@ -5,8 +5,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from kernsemble._files import atomic_write, check_folder
 from kernsemble.export.machine_terms import plain_additive_model
+from kernsemble.export.pair_terms import PairTerms, levels_of_categories
 from kernsemble.export.piecewise_tables import PiecewiseTable
 from kernsemble.export.sql.dialects import Dialect, database, literal, name, number
 from kernsemble.export.sql.functions import of_categories, piecewise
@@ -113,12 +116,46 @@ def _add_values(stages: Stages, plain: AdditiveModel) -> None:
                 else piecewise(table, k, f"c{d}")
             )
     stages.add(functions)
+    pairs = _add_pairs(stages, plain)
     stages.add(
         {
-            f"v{k}": " + ".join([number(machine["intercept"]), *(f"g{k}_{d}" for d in places)])
+            f"v{k}": " + ".join(
+                [
+                    number(machine["intercept"]),
+                    *(f"g{k}_{d}" for d in places),
+                    *(f"h{k}_{p}" for p in range(len(pairs))),
+                ]
+            )
             for k, machine in enumerate(plain["machines"])
         }
     )
+
+
+def _add_pairs(stages: Stages, plain: AdditiveModel) -> list[tuple[int, int]]:
+    """Add the functions h0_0, … of pairs of columns in machines; return the columns of each.
+
+    The levels of columns are b0, …, and the cells of pairs i0, ….
+    """
+    pairs = PairTerms.of_additive(plain)
+    if pairs is None:
+        return []
+    levels, cells, functions = {}, {}, {}
+    for d, table in zip(pairs.columns, pairs.levels, strict=True):
+        column: dict[str, Any] = dict(plain["columns"][d])
+        if column["kind"] == "category":
+            function = levels_of_categories(column["levels"], column["categories"])
+            levels[f"b{d}"] = of_categories(function, column["categories"], f"c{d}")
+        else:
+            levels[f"b{d}"] = piecewise(table, 0, f"c{d}")
+    for p, (columns, heights) in enumerate(pairs.tables):
+        cells[f"i{p}"] = f"b{columns[0]} * {heights.shape[1]} + b{columns[1]}"
+        in_order = heights.reshape(-1, heights.shape[2])
+        table = PiecewiseTable.of_codes(in_order, np.zeros(heights.shape[2]))
+        for k in range(heights.shape[2]):
+            functions[f"h{k}_{p}"] = piecewise(table, k, f"i{p}")
+    for each in (levels, cells, functions):
+        stages.add(each)
+    return [each.columns for each in pairs.tables]
 
 
 def _results(stages: Stages, plain: AdditiveModel) -> dict[str, str]:
@@ -139,10 +176,14 @@ def _results(stages: Stages, plain: AdditiveModel) -> dict[str, str]:
 
 
 def _contributions(plain: AdditiveModel) -> dict[str, str]:
-    is_single = len(plain["machines"]) == 1
+    """Return the contribution of each column to each machine, with half of those of its pairs."""
+    is_single, pairs = len(plain["machines"]) == 1, PairTerms.of_additive(plain)
+    halves = np.zeros((len(plain["columns"]), 0))
+    if pairs is not None:
+        halves = pairs.halves(len(plain["columns"]))
     return {
         name(f"contribution_{column['name']}" + ("" if is_single else f"_{machine['label']}")): (
-            f"g{k}_{d}"
+            " + ".join([f"g{k}_{d}", *(f"0.5e0 * h{k}_{p}" for p in np.flatnonzero(halves[d]))])
         )
         for k, machine in enumerate(plain["machines"])
         for d, column in enumerate(plain["columns"])
