@@ -118,20 +118,20 @@ class RowReader:
             for d, name in enumerate(names)
         )
         reader = cls(columns, given is not None, max_rows)
-        return replace(
-            reader, columns=tuple(reader._with_missing(model, d) for d in range(len(columns)))
-        )
+        numbers = [each.name for each in columns if each.kind == "number"]
+        if reader._is_predicted_without(model, numbers):
+            return reader
+        needed = {name for name in numbers if not reader._is_predicted_without(model, [name])}
+        checked = [replace(each, can_be_missing=each.name not in needed) for each in columns]
+        return replace(reader, columns=tuple(checked))
 
-    def _with_missing(self, model: Any, place: int) -> ServedColumn:
-        column = self.columns[place]
-        if column.kind != "number":
-            return column
-        row = {**self.example, column.name: None}
+    def _is_predicted_without(self, model: Any, names: Sequence[str]) -> bool:
+        """Return whether a model predicts a row in which some numbers are missing."""
         try:
-            model.predict(self.table([row]))
+            model.predict(self.table([{**self.example, **dict.fromkeys(names)}]))
         except ValueError:
-            return replace(column, can_be_missing=False)
-        return column
+            return False
+        return True
 
     @property
     def example(self) -> dict[str, Any]:

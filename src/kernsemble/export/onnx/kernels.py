@@ -1,7 +1,7 @@
 r"""Kernel matrices :math:`K(x, x_j)` between new and known rows as ONNX operators.
 
 Distances are sums over a tensor of all differences, so they are as exact as those of the library,
-and are computed a few rows at a time.
+and are computed a few rows at a time. Only Gaussians use inner products.
 """
 
 from collections.abc import Iterator
@@ -117,8 +117,23 @@ def _simplified(kernel: Simplified, rows: Tensor, known: FloatArray) -> Tensor:
 @kernel_matrix.register(Exponential)
 @kernel_matrix.register(Gaussian)
 def _radial(kernel: Radial, rows: Tensor, known: FloatArray) -> Tensor:
-    is_l1 = isinstance(kernel, Laplacian)
-    return _decaying(kernel, (l1_distances if is_l1 else squared_l2_distances)(rows, known))
+    return _decaying(kernel, _sums(kernel, rows, known))
+
+
+def _sums(kernel: Radial, rows: Tensor, known: FloatArray) -> Tensor:
+    """Return the sums of absolute or squared differences that a radial kernel needs.
+
+    Those of Gaussians are expanded, which is quicker: their rounding error stays relative to the
+    norms of rows, while a square root would magnify it where rows are equal.
+    """
+    if isinstance(kernel, Laplacian):
+        return l1_distances(rows, known)
+    if isinstance(kernel, Exponential):
+        return squared_l2_distances(rows, known)
+    centre = known.mean(axis=0, dtype=np.float64)
+    mine, theirs = rows - centre, known - centre
+    squares = (mine * mine).sum(1, keep=True) + np.square(theirs).sum(axis=1)
+    return (squares - mine @ (2.0 * theirs.T)).to("Max", 0.0)
 
 
 def _decaying(kernel: Radial, sums: Tensor) -> Tensor:
@@ -225,8 +240,7 @@ def _mixed(kernel: Mixed, rows: Tensor, known: FloatArray) -> Tensor:
     members = joined(blocks[n_numbers > 0 :], 1)
     sums = _n_different(members, expanded[:, n_numbers:] > 0.0) * height
     if n_numbers:
-        apart = l1_distances if isinstance(inner, Laplacian) else squared_l2_distances
-        sums = sums + apart(blocks[0], expanded[:, :n_numbers])
+        sums = sums + _sums(inner, blocks[0], expanded[:, :n_numbers])
     return _decaying(inner, sums)
 
 
