@@ -136,7 +136,7 @@ OTHERS = {
 }
 CASES = ADDITIVE | OTHERS
 LONG = {  # without compilation
-    *("learned", "learned directions", "learned effects", "vote", "vote of classes"),
+    *("effects", "learned", "learned directions", "learned effects", "vote", "vote of classes"),
     *("AdaBoost of perceptrons", "AdaBoost of C4.5"),
 }
 NAMES = [pytest.param(name, marks=[pytest.mark.large] * (name in LONG)) for name in CASES]

@@ -3,7 +3,7 @@ r"""Additive models as plain data, which a program in any language can evaluate.
 .. math:: f_k(x) = b_k + \sum_d g_{kd}(x_d)
 
 for each machine k of a model whose machines are sums over columns. `AdditiveModel` is the
-structure, made of JSON types only and without rounding; `templates/additive_model.js` of reports
+structure, made of JSON types only and without rounding; `export/javascript/additive_model.js`
 evaluates it. A number x of a column adds
 
 - the piecewise linear function through `knots` and `values`: it is continuous from the left and

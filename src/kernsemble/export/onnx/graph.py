@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from itertools import count
+from operator import add
 from typing import Any, Self
 
 import numpy as np
@@ -190,6 +192,11 @@ class Tensor:
 def joined(tensors: Sequence[Tensor], axis: int) -> Tensor:
     """Return tensors one after another along an axis."""
     return tensors[0] if len(tensors) == 1 else tensors[0].to("Concat", *tensors[1:], axis=axis)
+
+
+def total(tensors: Sequence[Tensor]) -> Tensor:
+    """Return the sum of tensors."""
+    return reduce(add, tensors)
 
 
 def in_tiles(rows: Tensor, width: int, height: int, body: Callable[[Tensor], Tensor]) -> Tensor:

@@ -1,8 +1,6 @@
 """From the values of machines to predicted classes and probabilities, as ONNX operators."""
 
-from functools import reduce
 from itertools import combinations
-from operator import add
 
 import numpy as np
 
@@ -124,8 +122,3 @@ def _with_largest(found: Tensor, codes: Tensor, n_classes: int) -> Tensor:
     pooled = is_mine.where(level * (1.0 + LEAD), found.to("Min", level))
     contradicted = mine < ranked.between(0, 1, 1) * (1.0 + LEAD)
     return contradicted.where(pooled, found)
-
-
-def total(tensors: list[Tensor]) -> Tensor:
-    """Return the sum of tensors."""
-    return reduce(add, tensors)

@@ -5,8 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from kernsemble.export.machine_terms import DirectionTables, KernelExpansion, MachineTerms
-from kernsemble.export.onnx.graph import Tensor, in_tiles
-from kernsemble.export.onnx.heads import total
+from kernsemble.export.onnx.graph import Tensor, in_tiles, total
 from kernsemble.export.onnx.kernels import kernel_matrix
 from kernsemble.export.onnx.look_up import look_up
 from kernsemble.export.onnx.scalings import scaled
