@@ -176,8 +176,8 @@ def exportable(model: Any) -> FittedModel:
 
 def encoded_columns(fitted: FittedModel) -> list[ColumnData]:
     """Return the encoded columns of a model."""
-    names = fitted.feature_names
-    return [column_data(fitted.fitted, names, d) for d in range(len(names))]
+    view = EnsembleView.from_estimator(fitted, machine=0)
+    return [column_data(view, d) for d in range(len(view.feature_names))]
 
 
 def plain_additive_model(model: Any) -> AdditiveModel:

@@ -166,7 +166,7 @@ def additive_model(
         "classes": fitted.classes_.tolist() if is_classifier(fitted) else None,
         "combination": combination_of(fitted, len(views)),
         "link": link,
-        "columns": [column_data(fitted, names, d) for d in kept],
+        "columns": [column_data(views[0], d) for d in kept],
         "machines": [
             {
                 "label": view.label,
@@ -198,8 +198,9 @@ def combination_of(model: Any, n_machines: int) -> Combination:
     return "one per pair" if is_pairs else "one per class"
 
 
-def column_data(model: Any, names: Sequence[str], d: int) -> ColumnData:
+def column_data(view: EnsembleView, d: int) -> ColumnData:
     """Return an encoded column of a fitted model."""
+    model, names = view.model.fitted, view.feature_names
     known, table = column_categories(model)[d], getattr(model, "mixed_table_", None)
     if known is not None:
         return {"name": names[d], "kind": "category", "categories": list(known)}
