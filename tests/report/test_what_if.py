@@ -1,7 +1,6 @@
 """The what-if section: the numbers of the browser are those of Python."""
 
 from functools import cache
-from importlib.resources import files
 
 import numpy as np
 import pandas as pd
@@ -14,6 +13,7 @@ from sklearn.datasets import load_iris
 
 from kernsemble.boosting import AdaBoostClassifier, LPBoostClassifier
 from kernsemble.datasets import make_mixed_table
+from kernsemble.export import javascript_reader
 from kernsemble.inspection import EnsembleView
 from kernsemble.inspection.additive_model import additive_model
 from kernsemble.inspection.fitted_models import as_fitted_model, column_categories
@@ -134,8 +134,7 @@ def _category(known, code):
 def evaluator(browser):
     """Return the function `evaluate` of the page, for models and rows."""
     page = browser.new_page()
-    source = files("kernsemble.report").joinpath("templates", "additive_model.js")
-    page.add_script_tag(content=source.read_text(encoding="utf-8"))
+    page.add_script_tag(content=javascript_reader())
     yield lambda model, rows: page.evaluate(
         "([model, rows]) => rows.map((row) => evaluate(model, row))", [model, rows]
     )

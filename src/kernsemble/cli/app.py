@@ -21,12 +21,14 @@ from kernsemble.cli.console import (
 )
 from kernsemble.cli.demo import demo
 from kernsemble.cli.explain import explain
+from kernsemble.cli.export import export
 from kernsemble.cli.fit import fit
 from kernsemble.cli.invocation import Invocation
 from kernsemble.cli.predict import predict
 from kernsemble.cli.rare import rare
 from kernsemble.cli.reproduce import reproduce
 from kernsemble.cli.select import select
+from kernsemble.cli.serve import serve
 from kernsemble.cli.wording import in_options
 
 __all__ = ["app"]
@@ -133,5 +135,5 @@ def _settings(
     """Kernel machines that are infinite ensembles, from the command line."""
 
 
-for command in (fit, predict, explain, select, rare, demo, reproduce):
+for command in (fit, predict, explain, export, serve, select, rare, demo, reproduce):
     app.command()(command)

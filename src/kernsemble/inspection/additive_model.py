@@ -3,8 +3,8 @@ r"""Additive models as plain data, which a program in any language can evaluate.
 .. math:: f_k(x) = b_k + \sum_d g_{kd}(x_d) + \sum_{(d, e)} g_{kde}(x_d, x_e)
 
 for each machine k of a model whose machines are sums over columns, and over pairs of columns if it
-was fitted with them. `AdditiveModel` is the
-structure, made of JSON types only and without rounding; `templates/additive_model.js` of reports
+was fitted with them. `AdditiveModel` is the structure, made of JSON types only and without
+rounding; `export/javascript/additive_model.js`
 evaluates it. A number x of a column adds
 
 - the piecewise linear function through `knots` and `values`: it is continuous from the left and
@@ -185,15 +185,15 @@ def additive_model(
     fitted, names = views[0].model.fitted, views[0].feature_names
     kept = list(range(len(names)) if columns is None else columns)
     known = column_categories(fitted)
-    link, curves = _link(fitted, len(views))
+    link, curves = probability_link(fitted, len(views))
     return {
         "format": FORMAT,
         "version": VERSION,
         "task": "classification" if is_classifier(fitted) else "regression",
         "classes": fitted.classes_.tolist() if is_classifier(fitted) else None,
-        "combination": _combination(fitted, len(views)),
+        "combination": combination_of(fitted, len(views)),
         "link": link,
-        "columns": [_column(views[0], d) for d in kept],
+        "columns": [column_data(views[0], d) for d in kept],
         "machines": [
             {
                 "label": view.label,
@@ -214,7 +214,7 @@ def additive_model(
     }
 
 
-def _link(model: Any, n_machines: int) -> tuple[Link | None, list[CurveData | None]]:
+def probability_link(model: Any, n_machines: int) -> tuple[Link | None, list[CurveData | None]]:
     """Return the link of a model, and the curve of each machine."""
     none: list[CurveData | None] = [None] * n_machines
     if not hasattr(model, "predict_proba"):
@@ -225,14 +225,16 @@ def _link(model: Any, n_machines: int) -> tuple[Link | None, list[CurveData | No
     return "curves", [_curve(each) for each in model.calibration_.curves]
 
 
-def _combination(model: Any, n_machines: int) -> Combination:
+def combination_of(model: Any, n_machines: int) -> Combination:
+    """Return how the values of machines are combined into those of classes."""
     if n_machines == 1:
         return "one machine"
     is_pairs = isinstance(getattr(model, "reduction_", None), OneVersusOne)
     return "one per pair" if is_pairs else "one per class"
 
 
-def _column(view: EnsembleView, d: int) -> ColumnData:
+def column_data(view: EnsembleView, d: int) -> ColumnData:
+    """Return an encoded column of a fitted model."""
     model, names = view.model.fitted, view.feature_names
     known, table = column_categories(model)[d], getattr(model, "mixed_table_", None)
     found: ColumnData = {"name": names[d], "kind": "number" if known is None else "category"}

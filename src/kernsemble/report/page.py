@@ -13,6 +13,7 @@ import numpy as np
 
 from kernsemble._counts import readable
 from kernsemble._model_cards import kernel_text
+from kernsemble.export.json_documents import javascript_reader
 from kernsemble.inspection.scores import format_score
 from kernsemble.report.association import MEANINGS
 from kernsemble.report.charts import Chart
@@ -26,7 +27,7 @@ MAX_COLUMNS = 200  # maximum number of rows of the table of columns
 MAX_CLASSES = 20  # maximum number of classes of the confusion matrix
 STYLES = ("page.css", "interactive.css")
 # A part pushes its start function to window.reportParts; page.js is last.
-SCRIPTS = ("threshold.js", "additive_model.js", "what_if.js", "page.js")
+SCRIPTS = ("threshold.js", "what_if.js", "page.js")
 
 
 def page(summary: Summary, charts: dict[str, Chart], title: str) -> str:
@@ -53,7 +54,7 @@ def page(summary: Summary, charts: dict[str, Chart], title: str) -> str:
         shares=shares,
         associations=_meanings(summary),
         confusion=_confusion(summary),
-        script=markupsafe.Markup("\n".join(map(_source, SCRIPTS))),
+        script=markupsafe.Markup("\n".join([javascript_reader(), *map(_source, SCRIPTS)])),
         library=b64encode(plotly_js()).decode(),
         drawn=b64encode(
             gzip.compress(json.dumps(drawn, separators=(",", ":")).encode(), 9, mtime=0)

@@ -57,15 +57,6 @@
 
   // -- inputs
 
-  const DAY = 864e5; // milliseconds
-
-  function datePart(part, days) {
-    const date = new Date(Math.round(days * DAY));
-    if (part === "month") return date.getUTCMonth() + 1;
-    if (part === "weekday") return ((date.getUTCDay() + 6) % 7) + 1;
-    return date.getUTCHours();
-  }
-
   function partName(part, value) {
     if (part === "hour") return `${value}:00 to ${value}:59`;
     const day = part === "month" ? new Date(Date.UTC(1970, value - 1)) // 5 January was a Monday

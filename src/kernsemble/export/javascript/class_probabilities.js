@@ -1,71 +1,11 @@
 "use strict";
 
-// Evaluate an additive model (kernsemble.inspection.additive_model, version 2) at a row: a number
-// or category per column, null if it is missing, undefined for a category that the model does not
-// know. Returns the value of each machine, the contribution of each column to it (a pair of columns
-// counts half for either), the decision
-// values, the probabilities of classes (null without) and the place of the predicted class.
-const evaluate = (() => {
+// Return the decision values, the probabilities of classes (null without) and the place of the
+// predicted class, given the value of each machine of a model.
+const classify = (() => {
   const EPS = 2 ** -52;
   const LEAD = 1e-14; // relative lead of the predicted class
   const SMALLEST_SHARE = 1e-7; // smallest probability of a class in a pair
-
-  // Return the number of increasing numbers below x.
-  function countBelow(numbers, x) {
-    let low = 0;
-    let high = numbers.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (numbers[middle] < x) low = middle + 1;
-      else high = middle;
-    }
-    return low;
-  }
-
-  function piecewiseLinear({ knots, values, above = values, slopes = [0, 0] }, x) {
-    if (!knots) return 0;
-    const place = countBelow(knots, x);
-    const last = knots.length - 1;
-    if (place === 0) return values[0] + slopes[0] * (x - knots[0]);
-    if (place > last) return above[last] + slopes[1] * (x - knots[last]);
-    const share = (x - knots[place - 1]) / (knots[place] - knots[place - 1]);
-    return (1 - share) * above[place - 1] + share * values[place];
-  }
-
-  function pointHeight({ points, heights, tolerance, other }, x) {
-    if (!points) return other;
-    const place = countBelow(points, x);
-    const near = [place - 1, place].find((each) => Math.abs(x - points[each]) <= tolerance);
-    return near === undefined ? other : heights[near];
-  }
-
-  function contribution(column, func, value) {
-    if (column.kind === "number") {
-      if (value === null) return func.missing ?? NaN;
-      return piecewiseLinear(func, value) + pointHeight(func, value);
-    }
-    const place = column.categories.indexOf(value);
-    if (place >= 0) return func.heights[place];
-    return value === null ? func.missing : func.other;
-  }
-
-  // Return the level of a column in the tables of pairs.
-  function levelOf({ kind, categories, levels }, value) {
-    if (kind === "number")
-      return value === null ? levels.missing : countBelow(levels.cuts, value);
-    const place = categories.indexOf(value);
-    return place >= 0 ? levels.categories[place] : levels.missing;
-  }
-
-  function contributionsOf(model, { functions, pairs: pairTables = [] }, row) {
-    const found = functions.map((func, d) => contribution(model.columns[d], func, row[d]));
-    pairTables.forEach(({ columns: [first, second], heights }) => {
-      const [k, l] = [first, second].map((d) => levelOf(model.columns[d], row[d]));
-      found[first] += heights[k][l] / 2;
-      found[second] += heights[k][l] / 2;
-    });
-    return found;
-  }
 
   function curveAt(curve, value) {
     if (curve.kind !== "isotonic") return 1 / (1 + Math.exp(-(curve.slope * value + curve.offset)));
@@ -170,13 +110,9 @@ const evaluate = (() => {
       (k === predicted ? (1 + LEAD) * level : Math.min(each, level)));
   }
 
-  return (model, row) => {
-    const contributions = model.machines.map((machine) => contributionsOf(model, machine, row));
-    const values = model.machines.map(({ intercept }, machine) =>
-      contributions[machine].reduce((sum, each) => sum + each, intercept));
+  return (model, values) => {
     const decisions = decisionValues(model, values);
     const predicted = predictedClass(model, decisions);
-    const probabilities = classProbabilities(model, values, predicted);
-    return { values, contributions, decisions, probabilities, predicted };
+    return { decisions, predicted, probabilities: classProbabilities(model, values, predicted) };
   };
 })();

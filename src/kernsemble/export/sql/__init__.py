@@ -1,0 +1,1 @@
+"""Additive models as SQL queries."""
