@@ -7,6 +7,7 @@ import numpy as np
 from kernsemble._arguments import check_choice
 from kernsemble.solvers.additive.descent import MAX_PASSES, Descent
 from kernsemble.solvers.additive.result import AdditiveSolution
+from kernsemble.solvers.additive.rows import MemoryRows
 from kernsemble.solvers.additive.stages import KinkedRun, SmoothRun
 from kernsemble.solvers.additive.tables import Tables
 from kernsemble.solvers.interrupts import Watch
@@ -84,12 +85,12 @@ def solve_additive(
                 f'method = "descent" does not support the {type(loss).__name__} loss: '
                 'use "newton" or "auto"'
             )
-        return SmoothRun(tables, loss, tol, max_iter, start, watch).finish()
+        return SmoothRun(MemoryRows(tables, loss), tol, max_iter, start, watch).finish()
     assert isinstance(loss, Kinked)
     if method == "descent" or (method == "auto" and descent_pays(tables, loss)):
         rng = np.random.default_rng(seed)
         return Descent(tables, loss, tol, max_iter, start, watch, rng, max_passes).finish()
-    return KinkedRun(tables, loss, tol, max_iter, start, watch).finish()
+    return KinkedRun(MemoryRows(tables, loss), tol, max_iter, start, watch).finish()
 
 
 def descent_pays(tables: Tables, loss: Kinked) -> bool:
