@@ -8,7 +8,6 @@ single one), in a file or on other machines (`kernsemble.solvers.additive.row_bl
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -17,7 +16,7 @@ import numpy as np
 from kernsemble._typing import FloatArray, IntArray
 from kernsemble.solvers.additive.hessian import hessian
 from kernsemble.solvers.additive.tables import Tables, inner
-from kernsemble.solvers.losses import Kinked, Smooth, Smoothed
+from kernsemble.solvers.losses import FLAT, Kinked, Smooth, Smoothed
 
 LARGEST_SHARE = 0.7  # largest share of the rows whose codes are copied
 
@@ -185,13 +184,16 @@ class MemoryRows(Rows):
     """Rows in memory."""
 
     def __init__(self, tables: Tables, loss: Smooth | Kinked) -> None:
-        self.tables, self.loss = tables, loss
+        self.tables, self.given, self.loss = tables, loss, loss
         self.is_kinked = isinstance(loss, Kinked)
         self.has_corners = isinstance(loss, Smooth) and loss.has_corners
         self.smooth: Smooth | Smoothed
-        self.f, self.df = np.empty(0), np.empty(0)
-        self.beta, self.curvature = np.empty(tables.n_rows), np.empty(tables.n_rows)
-        self.center, self.best = (np.zeros(tables.n_rows),) * 2 if self.is_kinked else (self.f,) * 2
+        self.f: FloatArray = np.empty(0)
+        self.df: FloatArray = np.empty(0)
+        self.beta: FloatArray = np.empty(tables.n_rows)
+        self.curvature: FloatArray = np.empty(tables.n_rows)
+        self.center: FloatArray = np.zeros(tables.n_rows if self.is_kinked else 0)
+        self.best = self.center
         self.t = 0.0
         self._places: IntArray | None = None
         self._curved: WeightedRows | None = None
@@ -210,7 +212,7 @@ class MemoryRows(Rows):
     def restart(self, beta: FloatArray) -> None:
         assert isinstance(self.loss, Kinked)
         beta = beta if len(beta) > 0 else self.best
-        self.center = np.clip(beta, self.loss.lower, self.loss.upper)
+        self.center = np.asarray(np.clip(beta, self.loss.lower, self.loss.upper))
 
     def set_stage(self, value: float) -> None:
         if isinstance(self.loss, Kinked):
@@ -261,7 +263,8 @@ class MemoryRows(Rows):
 
     def curved(self) -> WeightedRows:
         if self._curved is None:
-            codes, weight, rows = self.tables.codes, self.curvature, self.curved_places()
+            codes, weight = self.tables.codes, self.curvature
+            rows = self.curved_places()
             if len(rows) <= LARGEST_SHARE * len(weight):
                 codes, weight = self.tables.codes_of(rows), weight[rows]
             self._curved = WeightedRows(self.tables, codes, weight)
@@ -280,10 +283,48 @@ class MemoryRows(Rows):
     def finish(self, g: FloatArray, bias: float) -> tuple[float, float]:
         assert isinstance(self.loss, Kinked)
         self.f = self.tables.at_rows(g)
-        if not self.loss.determines_bias(self.best):
+        if self.n_free() == 0:
             bias = self.loss.best_bias(self.f)
         self.f += bias
         return bias, self.loss.value(self.f)
+
+    # -- requests of blocks, see `BlockRows`
+
+    def set_strength(self, C: float) -> None:
+        """Multiply the strengths of the given loss by C."""
+        self.loss = self.given.times(C)
+
+    def n_free(self) -> int:
+        """Return the number of best coefficients strictly within their bounds."""
+        assert isinstance(self.loss, Kinked)
+        return self.loss.n_free(self.best)
+
+    def kinks(self) -> tuple[float, float, float]:
+        """Return number, sum and sum of squares of the shifts at which the slope jumps."""
+        assert isinstance(self.loss, Kinked)
+        kinks, _ = self.loss.kinks(self.f)
+        return float(len(kinks)), float(kinks.sum()), float(inner(kinks, kinks))
+
+    def flatness(self) -> float:
+        """Return the slope that counts as rounding."""
+        return FLAT * float(self.loss.strengths.sum())
+
+    def slopes_beyond(self, shifts: FloatArray) -> FloatArray:
+        """Return the slope of a kinked loss just beyond increasing shifts."""
+        assert isinstance(self.loss, Kinked)
+        return self.loss.slopes_beyond(self.f, shifts)
+
+    def parted_forces(self) -> tuple[FloatArray, FloatArray]:
+        """Return the sums of each level of the best coefficients at a bound, and of the others."""
+        assert isinstance(self.loss, Kinked)
+        bounded, free = self.loss.parted(self.best)
+        return self.tables.sums(bounded), self.tables.sums(free)
+
+    def stretch(self, ratio: float, factor: float) -> None:
+        """Multiply the best coefficients at a bound by a ratio, the others by a factor."""
+        assert isinstance(self.loss, Kinked)
+        bounded, free = self.loss.parted(self.best)
+        self.best = ratio * bounded + factor * free
 
     @property
     def decisions(self) -> FloatArray:
@@ -292,14 +333,3 @@ class MemoryRows(Rows):
     @property
     def coefficients(self) -> FloatArray:
         return self.best if self.is_kinked else self.beta
-
-
-def add_up(parts: Sequence[object]) -> object:
-    """Return the sum of what several blocks of rows returned: numbers, arrays or tuples of them."""
-    first = parts[0]
-    if first is None:
-        return None
-    if isinstance(first, tuple):
-        sums = [add_up(each) for each in zip(*parts, strict=True)]  # type: ignore[call-overload]
-        return type(first)(*sums) if hasattr(first, "_fields") else tuple(sums)
-    return sum(parts[1:], start=first)  # type: ignore[call-overload]
