@@ -59,7 +59,7 @@ class ReadsTables(BaseEstimator):
         """The columns of the training rows."""
         return Columns.from_fitted(self)
 
-    def _read_rows(self, X: ArrayLike, y: ArrayLike, **settings: Any) -> tuple[Rows, Any]:
+    def _read_rows(self, X: ArrayLike, y: Any, **settings: Any) -> tuple[Rows, Any]:
         """Return checked rows and targets; categories become integer codes."""
         self.mixed_table_ = None
         if is_mixed(X):
@@ -204,7 +204,7 @@ class KernelMachine(CardMixin, CallbackSupportMixin, ReadsTables, ABC):  # type:
             columns = replace(columns, is_category=np.zeros_like(columns.is_category))
         return columns.kernel(kernel)
 
-    def _read_training_rows(self, X: ArrayLike, y: ArrayLike, **settings: Any) -> tuple[Rows, Any]:
+    def _read_training_rows(self, X: ArrayLike, y: Any, **settings: Any) -> tuple[Rows, Any]:
         """Return checked rows, in which every missing value has a hypothesis, and targets."""
         rows, y = self._read_rows(X, y, **settings)
         if self._scales_categories:

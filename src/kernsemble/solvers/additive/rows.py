@@ -193,7 +193,7 @@ class MemoryRows(Rows):
         self.beta: FloatArray = np.empty(tables.n_rows)
         self.curvature: FloatArray = np.empty(tables.n_rows)
         self.center: FloatArray = np.zeros(tables.n_rows if self.is_kinked else 0)
-        self.best = self.center
+        self.best: FloatArray = self.center
         self.t = 0.0
         self._places: IntArray | None = None
         self._curved: WeightedRows | None = None

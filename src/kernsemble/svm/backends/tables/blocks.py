@@ -7,7 +7,7 @@ see the tables of all blocks one after another. A fitted block computes the code
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -60,6 +60,13 @@ class Block(ABC):
     @abstractmethod
     def measures(self) -> tuple[list[FloatArray], list[FloatArray]]:
         """Return the measures between the ordered levels of each table, and weights of others."""
+
+    def coder(self) -> Callable[[IntArray], IntArray]:
+        """Return the function, without any rows, from codes of columns to those of the tables."""
+        raise ValueError(
+            "only tables of single columns, such as those of stumps and categories, can be fitted "
+            "to rows in blocks: use a kernel on columns, or fit rows in memory"
+        )
 
     @abstractmethod
     def fitted(self, heights: Sequence[FloatArray]) -> FittedBlock:
