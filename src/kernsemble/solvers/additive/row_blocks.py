@@ -16,7 +16,7 @@ from uuid import uuid4
 import numpy as np
 
 from kernsemble._typing import FloatArray, IntArray
-from kernsemble.solvers.additive.rows import Curved, MemoryRows, Presence, Rows, Totals
+from kernsemble.solvers.additive.rows import Curved, MemoryRows, Presence, Report, Rows, Totals
 from kernsemble.solvers.additive.tables import Tables
 
 SHIFTS_PER_ROUND = 64  # number of biases whose slopes are computed in a round
@@ -226,6 +226,7 @@ class BlockRows(Rows):
         self.tables = without_rows(tables)
         self.is_kinked, self.has_corners = is_kinked, has_corners
         self.record: list[Command] = [Command("make", (make,))]
+        self.t = 0.0  # multiple of the direction by which the rows have moved
         self.n_sent = 0  # commands that all blocks have executed, unless they were lost
 
     # -- messages
@@ -296,26 +297,36 @@ class BlockRows(Rows):
         self.note("set_stage", value)
 
     def place(self, g: FloatArray, bias: float) -> Totals:
-        return Totals(*self.command("place", g, bias))
+        return self._moved("place", g, bias).totals
 
     def totals(self) -> Totals:
-        return Totals(*self.query("totals"))
+        return self.latest.totals
 
     def shift(self, by: float) -> Totals:
-        return Totals(*self.command("shift", by))
+        return self._moved("shift", by).totals
 
     def aim(self, g: FloatArray, bias: float) -> float:
-        return float(self.command("aim", g, bias))
+        """Store a direction, and move along it in the same round."""
+        report, self.t = self._moved("aim", g, bias), 1.0
+        return report.first
 
     def move(self, t: float) -> float:
-        return float(self.command("move", t))
+        if t != self.t:
+            self._moved("move", t)
+            self.t = t
+        return self.latest.along
 
     def forces(self) -> FloatArray:
-        sums: FloatArray = self.query("forces")
-        return sums
+        sums: FloatArray | None = self.latest.forces
+        return self.query("forces") if sums is None else sums
 
     def n_curved(self) -> int:
-        return int(self.query("n_curved"))
+        return self.latest.n_curved
+
+    def _moved(self, method: str, *arguments: Any) -> Report:
+        """Send a request to move, and store the report on the rows after it."""
+        self.latest: Report = self.command("reported", method, arguments)
+        return self.latest
 
     def curved(self) -> CurvedBlocks:
         return CurvedBlocks(self)
@@ -327,8 +338,7 @@ class BlockRows(Rows):
         self.note("keep")
 
     def kinked_values(self) -> tuple[float, float]:
-        value, conjugate = self.query("kinked_values")
-        return value, conjugate
+        return self.latest.kinked
 
     def finish(self, g: FloatArray, bias: float) -> tuple[float, float]:
         """Return the best bias given the tables, found by the slopes at many of them."""

@@ -9,7 +9,7 @@ single one), in a file or on other machines (`kernsemble.solvers.additive.row_bl
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -36,6 +36,22 @@ class Presence(NamedTuple):
     n_rows: float
     strength: float
     squared_norm: float
+
+
+class Report(NamedTuple):
+    """Everything that is asked after a move, in one answer.
+
+    The inner products of forces and direction before and after it, totals, the number of rows with
+    a curvature, the kinked loss and its conjugate, and the forces of each level if these are
+    likely to be needed.
+    """
+
+    first: float
+    along: float
+    totals: Totals
+    n_curved: int
+    kinked: tuple[float, float]
+    forces: FloatArray | None
 
 
 class Curved(ABC):
@@ -289,6 +305,16 @@ class MemoryRows(Rows):
         return bias, self.loss.value(self.f)
 
     # -- requests of blocks, see `BlockRows`
+
+    def reported(self, method: str, arguments: tuple[Any, ...]) -> Report:
+        """Move by one of the methods, after `aim` by the whole direction, and return a report."""
+        answer, first = getattr(self, method)(*arguments), 0.0
+        if method == "aim":
+            first, answer = answer, self.move(1.0)
+        along = answer if method in {"aim", "move"} else 0.0
+        kinked = self.kinked_values() if self.is_kinked else (0.0, 0.0)
+        forces = self.forces() if method == "shift" else None
+        return Report(first, along, self.totals(), self.n_curved(), kinked, forces)
 
     def set_strength(self, C: float) -> None:
         """Multiply the strengths of the given loss by C."""

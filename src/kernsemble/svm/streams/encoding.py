@@ -44,11 +44,15 @@ class Dealing:
 
 @dataclass(eq=False)
 class BlockContent:
-    """The targets of a block: codes of classes or numbers, weights (None if 1) and folds."""
+    """The targets of a block: codes of classes or numbers, weights (None if 1) and folds.
+
+    `tally` are the sums and weights of the members of its levels, where these are added up later.
+    """
 
     y: Any
     weight: FloatArray | None
     fold: IntArray | None = None
+    tally: FloatArray | None = None
 
     def weights(self) -> FloatArray:
         """Return the weights; a view of a single 1 if they are equal."""

@@ -5,25 +5,25 @@ every fold and setting is fitted along C, and the scores of its held-out rows ar
 """
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import product
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 
 from kernsemble._arguments import check_not_negative
 from kernsemble._folds import as_grid
 from kernsemble._progress import Task
-from kernsemble._threads import run
-from kernsemble._typing import FloatArray
 from kernsemble.exceptions import ArgumentError
 from kernsemble.preprocessing import ScalingKind
+from kernsemble.solvers import Status
 from kernsemble.solvers.additive import AdditiveSolution
 from kernsemble.solvers.additive.folds import solve_path_on_blocks
 from kernsemble.svm.backends import BACKENDS
 from kernsemble.svm.backends.tables.backend import max_iter
 from kernsemble.svm.model_selection.cross_validation import Trial, warn_unless_converged
-from kernsemble.svm.model_selection.grid import RankedTrials
+from kernsemble.svm.model_selection.grid import PenaltyGrid, RankedTrials
 from kernsemble.svm.model_selection.search_summary import SearchSummary
 from kernsemble.svm.streams.fitting import SOLVER, EncodedRows, _Shape, link
 from kernsemble.svm.streams.prepared import BlockProblem, PreparedBlocks
@@ -31,6 +31,7 @@ from kernsemble.svm.streams.scores import Fitted, HeldOutScorer, held_out_sums
 from kernsemble.svm.streams.sources import RowSource
 
 MAX_FOLDS = 255
+MAX_CELLS = 8  # maximum number of folds and settings solved at a time on a cluster
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +49,13 @@ class Setting:
         """The setting, without C."""
         epsilon = {} if self.epsilon is None else {"epsilon": self.epsilon}
         return {"kernel": self.kernel, "scaling": self.scaling, **epsilon}
+
+
+class HeldOutFold(NamedTuple):
+    """The scores of a fold at every C, and the statuses of its machines."""
+
+    scores: list[float]
+    statuses: list[Status]
 
 
 def select_on_blocks(estimator: Any, source: RowSource) -> None:
@@ -75,10 +83,7 @@ def select_on_blocks(estimator: Any, source: RowSource) -> None:
     grid = estimator._penalty_grid(BACKENDS[SOLVER].penalty_multiples)
     with Task.of_fit(estimator, 2, _Shape(rows), None, None) as task:
         with task.part("selection", 0, len(settings) * n_folds) as part:
-            trials = [
-                _trial(each, grid.at(each.prepared), n_folds, scorer, rows, part)
-                for each in settings
-            ]
+            trials = _trials(settings, grid, n_folds, scorer, rows, part)
         ranked = RankedTrials.from_trials(
             [each.params for each in settings], trials, [grid] * len(settings), estimator.scoring
         )
@@ -103,38 +108,63 @@ def _n_folds(cv: Any) -> int:
     return cv
 
 
-def _trial(
-    setting: Setting,
-    Cs: Sequence[float],
+def _trials(
+    settings: Sequence[Setting],
+    grid: PenaltyGrid,
     n_folds: int,
     scorer: HeldOutScorer,
     rows: EncodedRows,
     task: Task,
-) -> Trial:
-    """Return the scores of a setting at every C on every fold."""
-    prepared, problems = setting.prepared, setting.problems
+) -> list[Trial]:
+    """Return the scores of every setting at every C on every fold.
 
-    def solve_fold(fold: int) -> tuple[FloatArray, list[AdditiveSolution]]:
-        paths = [_path(prepared, problem, Cs, fold, rows) for problem in problems]
-        fits = [
-            Fitted(
-                np.array([prepared.tables.levels_of(each.z) for each in machines]),
-                np.array([each.bias for each in machines]),
-                problems[0].scale,
-            )
-            for machines in zip(*paths, strict=True)
-        ]
-        message = prepared.tables, prepared.block_coder, fold, fits, scorer.sums
-        parts = prepared.engine.ask(held_out_sums, *message)
-        totals = np.sum([each for each in parts if each is not None], axis=0)
+    On a cluster several folds are solved at a time, as most of the time is spent waiting.
+    """
+    grids = [grid.at(each.prepared) for each in settings]
+    cells = list(product(range(len(settings)), range(n_folds)))
+
+    def solve(cell: tuple[int, int]) -> HeldOutFold:
+        place, fold = cell
+        found = _held_out(settings[place], grids[place], fold, scorer, rows)
         task.note("problem")
-        return np.array([scorer.score(each) for each in totals]), [s for p in paths for s in p]
+        return found
 
-    folds = range(n_folds)
-    found = run(solve_fold, folds, fewest=2) if prepared.is_parallel else map(solve_fold, folds)
-    scores, solutions = zip(*found, strict=True)
-    statuses = tuple(each.status for fold in solutions for each in fold)
-    return Trial(Cs, np.column_stack(scores), np.empty((0, len(problems))), statuses)
+    if settings[0].prepared.is_parallel:
+        with ThreadPoolExecutor(min(len(cells), MAX_CELLS)) as pool:
+            found = list(pool.map(solve, cells))
+    else:
+        found = [solve(cell) for cell in cells]
+    trials = []
+    for place, Cs in enumerate(grids):
+        mine = found[place * n_folds : (place + 1) * n_folds]
+        n_machines = len(settings[place].problems)
+        scores = np.column_stack([each.scores for each in mine])
+        statuses = tuple(status for each in mine for status in each.statuses)
+        trials.append(Trial(Cs, scores, np.empty((0, n_machines)), statuses))
+    return trials
+
+
+def _held_out(
+    setting: Setting, Cs: Sequence[float], fold: int, scorer: HeldOutScorer, rows: EncodedRows
+) -> HeldOutFold:
+    """Fit all machines along C without the rows of a fold, and score these."""
+    prepared, problems = setting.prepared, setting.problems
+    paths = [_path(prepared, problem, Cs, fold, rows) for problem in problems]
+    fits = [
+        Fitted(
+            np.array([prepared.tables.levels_of(each.z) for each in machines]),
+            np.array([each.bias for each in machines]),
+            problems[0].scale,
+        )
+        for machines in zip(*paths, strict=True)
+    ]
+    message = prepared.tables, prepared.block_coder, fold, fits, scorer.sums
+    parts = prepared.engine.ask(held_out_sums, *message)
+    totals = np.sum([each for each in parts if each is not None], axis=0)
+    return HeldOutFold(
+        [scorer.score(each) for each in totals],
+        [solution.status for path in paths for solution in path],
+    )
 
 
 def _path(

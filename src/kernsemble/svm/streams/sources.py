@@ -164,8 +164,10 @@ def _weights(sample_weight: Any, n: int, number: int) -> FloatArray:
 
 def _labels(y: Any, number: int) -> Any:
     """Return objects as an array of text or numbers."""
-    labels = np.array(y.tolist())
-    if labels.dtype.kind == "O" or any(each is None for each in y[:1]):
+    items = y.tolist()
+    labels = np.array(items)
+    is_text = labels.dtype.kind == "U"
+    if labels.dtype.kind == "O" or (is_text and not all(isinstance(e, str) for e in items)):
         raise ValueError(
             f"y of block {number} contains missing or mixed labels: leave such rows out, and use "
             "labels of one type"
