@@ -121,7 +121,7 @@ def test_blocks_that_were_lost_replay_to_the_same_bits(name, every):
     )
     engine = FaultyEngine(split(tables, loss, [50, 120, 200]), every=every)
     found = list(solve_path_on_blocks(on_blocks(engine, tables, loss), [0.1, 0.3]))
-    assert engine.n_lost > 3
+    assert engine.n_lost >= 2
     for mine, theirs in zip(found, expected, strict=True):
         assert_array_equal(mine.z, theirs.z)
         assert (mine.bias, mine.primal, mine.n_iter) == (theirs.bias, theirs.primal, theirs.n_iter)

@@ -28,7 +28,7 @@ from kernsemble.cli.options import (
     Missing,
     Progress,
     Seed,
-    Table,
+    Tables,
     Target,
     check_output,
     limit_threads,
@@ -38,6 +38,7 @@ from kernsemble.cli.options import (
 )
 from kernsemble.cli.progress import follow, working
 from kernsemble.cli.reading_program import reading_program
+from kernsemble.cli.streamed_table import is_streamed
 from kernsemble.cli.table_files import TableFile
 from kernsemble.cli.wording import in_options
 
@@ -49,7 +50,7 @@ AUTO = "auto"
 
 def fit(  # noqa: PLR0913, PLR0917 (options, given by name)
     context: typer.Context,
-    train: Table,
+    tables: Tables,
     target: Target = None,
     out: Annotated[
         Path | None,
@@ -107,6 +108,10 @@ def fit(  # noqa: PLR0913, PLR0917 (options, given by name)
     decimal: Decimal = None,
     header: Header = None,
     day_first: DayFirst = None,
+    dask: Annotated[
+        str | None,
+        typer.Option("--dask", help="Address of a Dask scheduler, or local: fit on a cluster."),
+    ] = None,
     seed: Seed = 0,
     jobs: Jobs = None,
     json: Json = False,
@@ -119,6 +124,45 @@ def fit(  # noqa: PLR0913, PLR0917 (options, given by name)
     """
     limit_threads(jobs)
     how = reading(missing, encoding, decimal, header, day_first)
+    train = tables[0]
+    if dask is not None or is_streamed(tables):
+        refuse_options(
+            {
+                "--test": test is not None,
+                "--holdout": holdout is not None,
+                "--report": report is not None,
+                "--max-rows": max_rows is not None,
+                "--encoding": encoding is not None,
+                "--decimal": decimal is not None,
+                "--no-header": header is not None,
+                "--day-first": day_first is not None,
+            }
+        )
+        if target is None:
+            raise WrongUsageError("--target is missing, the column to predict")
+        from kernsemble.cli.fit_stream import StreamedFit
+        from kernsemble.cli.kernel_search import KernelSearch
+        from kernsemble.cli.streamed_table import StreamedTable
+
+        _check_choices(task, scaling, solver, loss)
+        out = out or _streamed_output(train)
+        _check_outputs(out, None, force, (train,))
+        search = KernelSearch(_checked_kernels(kernel), scaling, solver, loss, folds, scoring, seed)
+        StreamedFit(
+            StreamedTable(
+                tuple(tables),
+                target,
+                tuple(drop or ()),
+                tuple(keep or ()),
+                how.missing,
+                None if task == AUTO else task,  # type: ignore[arg-type]
+            ),
+            search._replace(memory=memory, tol=tol, max_iter=max_iter),
+            out,
+            dask,
+            context.obj.watch,
+        ).run(progress, json)
+        return
     train_file = TableFile(train, how)
     target = required_target(target, train_file)
     out = out or _default_output(train)
@@ -189,6 +233,15 @@ def _default_output(train: Path) -> Path:
         return Path("model.skops")
     name = train.name.removesuffix(".gz").removesuffix(".zip")
     return train.with_name(f"{Path(name).stem}.skops")
+
+
+def _streamed_output(train: Path) -> Path:
+    """Return the name of a model file beside the first file, or beside the folder."""
+    if train.is_dir():
+        return train.with_suffix(".skops")
+    if any(sign in train.name for sign in "*?["):
+        return train.with_name("model.skops")
+    return _default_output(train)
 
 
 def _check_test_options(test: Path | None, holdout: float | None) -> None:

@@ -61,7 +61,7 @@ class EncodedRows:
         backend = BACKENDS[SOLVER]
         estimator.solver_, estimator.loss_ = SOLVER, estimator._loss_for(SOLVER)
         settings = estimator._solver_settings(backend)
-        seed = settings.draw_seed()
+        seed = 0 if estimator.random_state is None else settings.draw_seed()
         is_classifier = estimator._task == "classification"
         how = SurveySettings(is_classifier, estimator.max_levels, seed)
         survey = source.survey(how)

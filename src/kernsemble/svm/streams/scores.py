@@ -115,9 +115,8 @@ def held_out_sums(
         found = []
         for fit in fits:
             values = np.column_stack([tables.at_rows(g, codes) for g in fit.g]) + fit.bias
-            if fit.scale != TargetScale():  # numbers, less their mean for the accuracy of sums
-                values, shown = fit.scale.spread * values, y - fit.scale.centre
-                found.append(sums(shown, values, weight))
+            if content.y.dtype.kind == "f":  # numbers, less their mean for the accuracy of sums
+                found.append(sums(y - fit.scale.centre, fit.scale.spread * values, weight))
             else:
                 found.append(sums(y, values, weight))
         mine = np.array(found)

@@ -1,0 +1,198 @@
+"""Tables larger than memory: several files, or one that is read in blocks of rows."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kernsemble._counts import counted
+from kernsemble._memory import available_memory
+from kernsemble.cli.column_types import ColumnKind, cast_columns, column_kinds, import_polars
+from kernsemble.cli.console import CommandError, note, one_line
+from kernsemble.cli.training_data import infer_task, located, row_labels
+from kernsemble.solvers.losses import LearningTask
+from kernsemble.streaming import Block, Blocks
+from kernsemble.streaming.blocks import BLOCK_ROWS, files
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["StreamedTable", "is_streamed"]
+
+PARQUET, CSV = (".parquet", ".pq"), (".csv", ".tsv", ".txt")
+HEAD_ROWS = 100_000  # rows that types, the task and identifiers are inferred from
+COPIES = 4.0  # memory of a fit to rows in memory, relative to that of the table
+BYTES_PER_ENTRY = 8
+MIN_ROWS = 100  # number of rows from which a column of different texts is an identifier
+
+
+def is_streamed(paths: Sequence[Path], memory: float | None = None) -> bool:
+    """Return whether a table is read in blocks: several files, a folder, or one larger than memory.
+
+    `memory` are the available bytes, for tests.
+    """
+    (first, *others) = paths
+    if others or first.is_dir() or (any(sign in str(first) for sign in "*?[") and not first.exists()):
+        return True
+    if not first.is_file() or first.suffix.lower() not in (*PARQUET, *CSV):
+        return False
+    size = float(first.stat().st_size)
+    available = available_memory() if memory is None else memory
+    if COPIES * size <= available and first.suffix.lower() in CSV:
+        return False
+    if first.suffix.lower() in PARQUET:
+        pl = import_polars()
+        try:
+            scan = pl.scan_parquet(first, glob=False)
+            size = BYTES_PER_ENTRY * len(scan.collect_schema()) * float(
+                scan.select(pl.len()).collect().item()
+            )
+        except (pl.exceptions.PolarsError, OSError):
+            return False  # reading it says what is wrong
+    return COPIES * size > available
+
+
+@dataclass(frozen=True)
+class StreamedTable:
+    """The rows of Parquet or CSV files, with the types of their columns.
+
+    Types are those of Parquet files, or inferred from the first rows of CSV files; `missing` are
+    additional markers there.
+    """
+
+    paths: tuple[Path, ...]
+    target: str
+    drop: tuple[str, ...] = ()
+    keep: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    given_task: LearningTask | None = None
+    block_rows: int = BLOCK_ROWS
+
+    @cached_property
+    def files(self) -> list[Path]:
+        """The files, in order."""
+        try:
+            found = files(self.paths, (*PARQUET, *CSV))
+        except FileNotFoundError as error:
+            raise CommandError(str(error)) from error
+        for path in found:
+            if not path.is_file():
+                raise CommandError(f"{path}: no such file")
+            if path.suffix.lower() not in (*PARQUET, *CSV):
+                raise CommandError(
+                    f"{path}: several files, or one larger than memory, are read in blocks, as "
+                    "Parquet or plain CSV: convert it"
+                )
+        endings = {path.suffix.lower() in PARQUET for path in found}
+        if len(endings) > 1:
+            raise CommandError(f"{self.name}: some files are Parquet and some CSV: use one format")
+        return found
+
+    @property
+    def name(self) -> str:
+        """The name of the table in messages."""
+        first = str(self.paths[0])
+        return first if len(self.paths) == 1 else f"{first} and {len(self.paths) - 1} more"
+
+    @property
+    def is_parquet(self) -> bool:
+        """Whether the files are Parquet."""
+        return self.files[0].suffix.lower() in PARQUET
+
+    @cached_property
+    def scan(self) -> "pl.LazyFrame":
+        """All rows with a target."""
+        pl = import_polars()
+        try:
+            if self.is_parquet:
+                scan = pl.scan_parquet(self.files, glob=False)
+            else:
+                scan = pl.scan_csv(
+                    self.files,
+                    glob=False,
+                    infer_schema_length=HEAD_ROWS,
+                    try_parse_dates=True,
+                    null_values=list(self.missing),
+                )
+            schema = scan.collect_schema()
+        except (pl.exceptions.PolarsError, OSError) as error:
+            raise self.unreadable(error) from error
+        for name in (self.target, *self.drop, *self.keep):
+            located("--target" if name == self.target else "--drop", name, schema.names(), self.name)
+        known = pl.col(self.target).is_not_null()
+        if schema[self.target].is_float():
+            known = known & pl.col(self.target).is_not_nan()
+        return scan.drop(*self.drop).filter(known)
+
+    @cached_property
+    def head(self) -> "pl.DataFrame":
+        """The first rows."""
+        pl = import_polars()
+        try:
+            head = self.scan.head(HEAD_ROWS).collect()
+        except (pl.exceptions.PolarsError, OSError) as error:
+            raise self.unreadable(error) from error
+        if head.height == 0:
+            raise CommandError(f"{self.name} has no rows with a target: use files with rows")
+        return head
+
+    @cached_property
+    def kinds(self) -> dict[str, ColumnKind]:
+        """The kinds of the features; a note names each identifier, which is left out."""
+        features = self.head.drop(self.target)
+        kinds = column_kinds(features, self.files[0])
+        for name, kind in list(kinds.items()):
+            column = features[name]
+            if kind != "category" or name in self.keep or len(column) < MIN_ROWS:
+                continue
+            if column.n_unique() == len(column):
+                note(
+                    f"column {name!r} has different text in each of the first "
+                    f"{counted(len(column), 'row')}, such as an identifier: it is left out (--keep "
+                    f"{name!r} to use it)"
+                )
+                del kinds[name]
+        if not kinds:
+            raise CommandError(f"{self.name} has no columns besides the target: add features")
+        return kinds
+
+    @cached_property
+    def task(self) -> LearningTask:
+        """Classification or regression."""
+        return self.given_task or infer_task(self.head[self.target], self.files[0])
+
+    def blocks(self) -> Blocks:
+        """Return the rows in blocks."""
+        pl = import_polars()
+        names = list(self.kinds)
+        scan = self.scan.select([*names, self.target])
+
+        def read() -> Iterator[Block]:
+            try:
+                batches = scan.collect_batches(chunk_size=self.block_rows, maintain_order=True)
+                for frame in batches:
+                    for part in frame.iter_slices(self.block_rows):
+                        yield Block(*self.converted(part))
+            except (pl.exceptions.PolarsError, OSError) as error:
+                raise self.unreadable(error) from error
+
+        try:
+            n_rows = int(scan.select(pl.len()).collect().item())
+        except (pl.exceptions.PolarsError, OSError) as error:
+            raise self.unreadable(error) from error
+        return Blocks(read, n_rows)
+
+    def converted(self, frame: "pl.DataFrame") -> tuple["pl.DataFrame", Any]:
+        """Return the features of some rows as numbers, text and dates, and their targets."""
+        y = row_labels(frame[self.target], self.task, self.files[0])
+        return cast_columns(frame, self.kinds, {}), y
+
+    def unreadable(self, error: BaseException) -> CommandError:
+        """Return the error for files that polars cannot read."""
+        lines = str(error).strip().splitlines()
+        form = "Parquet" if self.is_parquet else "CSV"
+        return CommandError(
+            f"{self.name} cannot be read as {form} with the same columns in every file "
+            f"({one_line(lines[0]) if lines else 'unreadable'}): correct it, or export it again"
+        )
