@@ -100,7 +100,7 @@ def test_data_frames_with_categories_give_the_machine_of_pandas(client):
     dd = pytest.importorskip("dask.dataframe")
     import pandas as pd
 
-    X, y, _ = rows()
+    X = rows()[0]
     frame = pd.DataFrame(X, columns=list("abcd"))
     frame["town"] = np.where(X[:, 0] > 0.0, "Cork", np.where(X[:, 2] > 0.0, "Bern", "Rome"))
     frame["y"] = X[:, 0] + (frame["town"] == "Bern")
@@ -119,7 +119,10 @@ def test_data_frames_with_categories_give_the_machine_of_pandas(client):
     )
 
 
-@pytest.mark.parametrize("n_before", [0, 3, 9])
+SLOW = pytest.mark.slow
+
+
+@pytest.mark.parametrize("n_before", [pytest.param(0, marks=SLOW), 3, pytest.param(9, marks=SLOW)])
 def test_a_worker_that_is_killed_changes_nothing(client, monkeypatch, n_before):
     """It is killed before one of the first rounds, in each phase: encoding, first, later steps."""
     expected = DaskInfiniteEnsembleClassifier(**SETTINGS).fit(*collections())

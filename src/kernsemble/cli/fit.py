@@ -38,8 +38,7 @@ from kernsemble.cli.options import (
 )
 from kernsemble.cli.progress import follow, working
 from kernsemble.cli.reading_program import reading_program
-from kernsemble.cli.streamed_table import is_streamed
-from kernsemble.cli.table_files import TableFile
+from kernsemble.cli.table_files import TableFile, is_streamed
 from kernsemble.cli.wording import in_options
 
 if TYPE_CHECKING:
@@ -48,7 +47,7 @@ if TYPE_CHECKING:
 AUTO = "auto"
 
 
-def fit(  # noqa: PLR0913, PLR0917 (options, given by name)
+def fit(  # noqa: PLR0913, PLR0915, PLR0917 (options, given by name)
     context: typer.Context,
     tables: Tables,
     target: Target = None,
@@ -126,42 +125,24 @@ def fit(  # noqa: PLR0913, PLR0917 (options, given by name)
     how = reading(missing, encoding, decimal, header, day_first)
     train = tables[0]
     if dask is not None or is_streamed(tables):
-        refuse_options(
+        _fit_in_blocks(
+            context,
+            tables,
+            (target, drop, keep, how.missing, task),
+            (kernel, scaling, solver, loss, folds, scoring, seed),
+            {"memory": memory, "tol": tol, "max_iter": max_iter},
+            {"out": out, "force": force, "dask": dask, "progress": progress, "json": json},
             {
-                "--test": test is not None,
-                "--holdout": holdout is not None,
-                "--report": report is not None,
-                "--max-rows": max_rows is not None,
-                "--encoding": encoding is not None,
-                "--decimal": decimal is not None,
-                "--no-header": header is not None,
-                "--day-first": day_first is not None,
-            }
+                "--test": test,
+                "--holdout": holdout,
+                "--report": report,
+                "--max-rows": max_rows,
+                "--encoding": encoding,
+                "--decimal": decimal,
+                "--header": header,
+                "--day-first": day_first,
+            },
         )
-        if target is None:
-            raise WrongUsageError("--target is missing, the column to predict")
-        from kernsemble.cli.fit_stream import StreamedFit
-        from kernsemble.cli.kernel_search import KernelSearch
-        from kernsemble.cli.streamed_table import StreamedTable
-
-        _check_choices(task, scaling, solver, loss)
-        out = out or _streamed_output(train)
-        _check_outputs(out, None, force, (train,))
-        search = KernelSearch(_checked_kernels(kernel), scaling, solver, loss, folds, scoring, seed)
-        StreamedFit(
-            StreamedTable(
-                tuple(tables),
-                target,
-                tuple(drop or ()),
-                tuple(keep or ()),
-                how.missing,
-                None if task == AUTO else task,  # type: ignore[arg-type]
-            ),
-            search._replace(memory=memory, tol=tol, max_iter=max_iter),
-            out,
-            dask,
-            context.obj.watch,
-        ).run(progress, json)
         return
     train_file = TableFile(train, how)
     target = required_target(target, train_file)
@@ -233,6 +214,40 @@ def _default_output(train: Path) -> Path:
         return Path("model.skops")
     name = train.name.removesuffix(".gz").removesuffix(".zip")
     return train.with_name(f"{Path(name).stem}.skops")
+
+
+def _fit_in_blocks(
+    context: typer.Context,
+    paths: list[Path],
+    table: tuple[Any, ...],
+    search: tuple[Any, ...],
+    limits: dict[str, Any],
+    output: dict[str, Any],
+    unsupported: dict[str, Any],
+) -> None:
+    """Fit to files that are read in blocks of rows, or by the workers of a cluster."""
+    from kernsemble.cli.fit_stream import StreamedFit, refuse_options
+    from kernsemble.cli.kernel_search import KernelSearch
+    from kernsemble.cli.streamed_table import StreamedTable
+
+    refuse_options(unsupported)
+    target, drop, keep, missing, task = table
+    if target is None:
+        raise WrongUsageError("--target is missing, the column to predict")
+    kernels, scaling, solver, loss, *others = search
+    _check_choices(task, scaling, solver, loss)
+    out = output["out"] or _streamed_output(paths[0])
+    _check_outputs(out, None, output["force"], (paths[0],))
+    names = tuple(drop or ()), tuple(keep or ())
+    given = None if task == AUTO else task
+    settings = KernelSearch(_checked_kernels(kernels), scaling, solver, loss, *others)
+    StreamedFit(
+        StreamedTable(tuple(paths), target, *names, missing, given),
+        settings._replace(**limits),
+        out,
+        output["dask"],
+        context.obj.watch,
+    ).run(output["progress"], output["json"])
 
 
 def _streamed_output(train: Path) -> Path:

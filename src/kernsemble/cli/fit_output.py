@@ -104,7 +104,8 @@ def report_contents(
         "y_test": None if tested is None else tested.y,
         "title": title,
         "leaderboard": [
-            dict(zip(leaderboard_header(board), leaderboard_cells(each), strict=True)) for each in board[:MAX_SHOWN]
+            dict(zip(leaderboard_header(board), leaderboard_cells(each), strict=True))
+            for each in board[:MAX_SHOWN]
         ],
     }
 
@@ -183,7 +184,10 @@ def show_data(
 def show(fitted: Fitted) -> None:
     """Write the leaderboard, the scores, the files and the time; the headline is the last line."""
     board, scored = fitted.board, fitted.scored
-    rows = [[str(place), *leaderboard_cells(each)] for place, each in enumerate(board[:MAX_SHOWN], start=1)]
+    rows = [
+        [str(place), *leaderboard_cells(each)]
+        for place, each in enumerate(board[:MAX_SHOWN], start=1)
+    ]
     n_folds = fitted.model.cv.get_n_splits()
     show_table(f"Leaderboard, means over {n_folds} folds", ["", *leaderboard_header(board)], rows)
     if fitted.members:

@@ -24,10 +24,10 @@ LOCAL = "local"
 TIMEOUT = "15s"  # until a scheduler answers
 
 
-def refuse_options(given: dict[str, bool]) -> None:
+def refuse_options(given: dict[str, Any]) -> None:
     """Raise an error for the first option that needs all rows in memory."""
-    for option, is_given in given.items():
-        if is_given:
+    for option, value in given.items():
+        if value is not None:
             raise WrongUsageError(
                 f"{option} needs all rows in memory, and these are read in blocks: omit it, or use "
                 "one table that fits into memory"
@@ -117,9 +117,7 @@ class StreamedFit(NamedTuple):
             f"{best.score.name} {best.score.format(best.score.value)} in cross-validation"
         )
 
-    def _as_object(
-        self, model: Any, board: list[LeaderboardEntry], n_rows: int
-    ) -> dict[str, Any]:
+    def _as_object(self, model: Any, board: list[LeaderboardEntry], n_rows: int) -> dict[str, Any]:
         is_classifier = self.table.task == "classification"
         return {
             "command": "fit",
@@ -145,12 +143,14 @@ def cluster_client(address: str | None) -> Iterator[Any]:
         raise CommandError(
             "--dask needs Dask, which is not installed: pip install 'kernsemble[dask]'"
         ) from error
+    cluster: Any = LocalCluster
+    connect: Any = Client
     if address == LOCAL:
-        with LocalCluster(dashboard_address=None) as cluster, Client(cluster) as client:
+        with cluster(dashboard_address=None) as workers, connect(workers) as client:
             yield client
         return
     try:
-        client = Client(address, timeout=TIMEOUT)
+        client = connect(address, timeout=TIMEOUT)
     except (OSError, ValueError, TimeoutError) as error:
         raise CommandError(
             f"--dask {address}: no scheduler answers there within {TIMEOUT}: check the address, "

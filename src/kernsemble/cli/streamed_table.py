@@ -1,15 +1,15 @@
 """Tables larger than memory: several files, or one that is read in blocks of rows."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kernsemble._counts import counted
-from kernsemble._memory import available_memory
 from kernsemble.cli.column_types import ColumnKind, cast_columns, column_kinds, import_polars
 from kernsemble.cli.console import CommandError, note, one_line
+from kernsemble.cli.table_files import CSV, PARQUET
 from kernsemble.cli.training_data import infer_task, located, row_labels
 from kernsemble.solvers.losses import LearningTask
 from kernsemble.streaming import Block, Blocks
@@ -18,39 +18,10 @@ from kernsemble.streaming.blocks import BLOCK_ROWS, files
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["StreamedTable", "is_streamed"]
+__all__ = ["StreamedTable"]
 
-PARQUET, CSV = (".parquet", ".pq"), (".csv", ".tsv", ".txt")
 HEAD_ROWS = 100_000  # rows that types, the task and identifiers are inferred from
-COPIES = 4.0  # memory of a fit to rows in memory, relative to that of the table
-BYTES_PER_ENTRY = 8
 MIN_ROWS = 100  # number of rows from which a column of different texts is an identifier
-
-
-def is_streamed(paths: Sequence[Path], memory: float | None = None) -> bool:
-    """Return whether a table is read in blocks: several files, a folder, or one larger than memory.
-
-    `memory` are the available bytes, for tests.
-    """
-    (first, *others) = paths
-    if others or first.is_dir() or (any(sign in str(first) for sign in "*?[") and not first.exists()):
-        return True
-    if not first.is_file() or first.suffix.lower() not in (*PARQUET, *CSV):
-        return False
-    size = float(first.stat().st_size)
-    available = available_memory() if memory is None else memory
-    if COPIES * size <= available and first.suffix.lower() in CSV:
-        return False
-    if first.suffix.lower() in PARQUET:
-        pl = import_polars()
-        try:
-            scan = pl.scan_parquet(first, glob=False)
-            size = BYTES_PER_ENTRY * len(scan.collect_schema()) * float(
-                scan.select(pl.len()).collect().item()
-            )
-        except (pl.exceptions.PolarsError, OSError):
-            return False  # reading it says what is wrong
-    return COPIES * size > available
 
 
 @dataclass(frozen=True)
@@ -119,7 +90,9 @@ class StreamedTable:
         except (pl.exceptions.PolarsError, OSError) as error:
             raise self.unreadable(error) from error
         for name in (self.target, *self.drop, *self.keep):
-            located("--target" if name == self.target else "--drop", name, schema.names(), self.name)
+            located(
+                "--target" if name == self.target else "--drop", name, schema.names(), self.name
+            )
         known = pl.col(self.target).is_not_null()
         if schema[self.target].is_float():
             known = known & pl.col(self.target).is_not_nan()

@@ -58,9 +58,10 @@ def _aligned(y: Any, X: Any) -> Any:
 
 
 def _delayed(X: Any) -> list[Any]:
+    """Return the partitions; unoptimised, as files are joined differently for X and for y."""
     if _is_array(X) and X.ndim == 2:
         X = X.rechunk({1: -1})
-    return list(np.ravel(X.to_delayed()))
+    return list(np.ravel(X.to_delayed(optimize_graph=False)))
 
 
 def mapped(method: Callable[[Any], Any], X: Any, n_columns: int | None, dtype: Any) -> Any:
