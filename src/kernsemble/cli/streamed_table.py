@@ -46,6 +46,11 @@ class StreamedTable:
         try:
             found = files(self.paths, (*PARQUET, *CSV))
         except FileNotFoundError as error:
+            first = self.paths[0]
+            if first.is_dir():
+                raise CommandError(
+                    f"{first} is not a file, and contains none that ends in .parquet or .csv"
+                ) from error
             raise CommandError(str(error)) from error
         for path in found:
             if not path.is_file():

@@ -17,7 +17,7 @@ from kernsemble.solvers.additive.quantise import (
 )
 from kernsemble.solvers.additive.row_blocks import RowBlock
 from kernsemble.svm.columns import MixedTable
-from kernsemble.svm.streams.survey import ColumnSurvey, RowSample, Survey
+from kernsemble.svm.streams.survey import ColumnSurvey, RowSample, Survey, plain_numbers
 
 Coder: TypeAlias = Callable[[IntArray], IntArray]  # codes of columns -> codes of tables
 Allocate: TypeAlias = Callable[[tuple[int, ...], Any], Any]  # shape and type -> array
@@ -124,8 +124,7 @@ class RowEncoding:
         if self.names is None:
             return np.asarray(X, dtype=np.float64)
         X = X[list(self.names)]
-        table = self.table or MixedTable((None,) * len(self.names))
-        return table.transform(X)
+        return plain_numbers(X) if self.table is None else self.table.transform(X)
 
     def encode(
         self, X: Any, y: Any, weight: FloatArray, block: int, allocate: Allocate | None = None

@@ -16,7 +16,12 @@ import numpy as np
 from kernsemble._typing import BoolArray, FloatArray, IntArray
 from kernsemble._validation import column_names
 from kernsemble.preprocessing.calendar import PARTS
-from kernsemble.preprocessing.table_columns import category_order, column_at, column_kind
+from kernsemble.preprocessing.table_columns import (
+    category_order,
+    column_at,
+    column_kind,
+    numbers,
+)
 from kernsemble.solvers.additive.quantise import QUANTILE_ROWS
 from kernsemble.svm.columns import MixedTable
 
@@ -244,14 +249,14 @@ class Survey:
         names = column_names(X)
         kinds = _kinds(X, names)
         table = _own_encoding(X, kinds)
-        numbers = np.asarray(X, dtype=np.float64) if table is None else table.transform(X)
-        labels = ((),) * numbers.shape[1] if table is None else table.categories
+        values = plain_numbers(X) if table is None else table.transform(X)
+        labels = ((),) * values.shape[1] if table is None else table.categories
         names_of_all = names if table is None or names is None else table.encoded_names(names)
-        check_numbers(numbers, names_of_all, block)
-        kinds += ["number"] * (numbers.shape[1] - len(kinds))
+        check_numbers(values, names_of_all, block)
+        kinds += ["number"] * (values.shape[1] - len(kinds))
         present = weight > 0.0
         columns = tuple(
-            _column(kind, known or (), numbers[:, d], present, block, max_levels)
+            _column(kind, known or (), values[:, d], present, block, max_levels)
             for d, (kind, known) in enumerate(zip(kinds, labels, strict=True))
         )
         make = TargetSurvey.of_classes if is_classifier else TargetSurvey.of_numbers
@@ -259,9 +264,9 @@ class Survey:
             names,
             columns,
             tuple(d for d, kind in enumerate(kinds) if kind == "date"),
-            RowSample.of_block(numbers, weight, block, seed, max_rows),
+            RowSample.of_block(values, weight, block, seed, max_rows),
             make(y, weight),
-            len(numbers),
+            len(values),
             int(np.count_nonzero(present)),
             block,
             max_levels,
@@ -377,6 +382,16 @@ class Survey:
         return replace(self.sample, X=X)
 
 
+def plain_numbers(X: Any) -> FloatArray:
+    """Return an array or a table of numbers as an array, of a table with contiguous columns."""
+    if column_names(X) is None:
+        return np.asarray(X, dtype=np.float64)
+    columns = np.empty((X.shape[1], X.shape[0]))
+    for d, column in enumerate(columns):
+        column[:] = numbers(column_at(X, d))
+    return columns.T
+
+
 def check_numbers(X: FloatArray, names: Sequence[Any] | None, block: int) -> None:
     """Raise an error that names the column of an infinite number."""
     is_infinite = np.isinf(X).any(axis=0)
@@ -397,7 +412,7 @@ def _kinds(X: Any, names: tuple[Any, ...] | None) -> list[Kind]:
 
 def _own_encoding(X: Any, kinds: Sequence[Kind]) -> MixedTable | None:
     """Return the encoding of a block by its own categories, with all parts of the calendar."""
-    if set(kinds) <= {"number"} and column_names(X) is None:
+    if set(kinds) <= {"number"}:
         return None
     table = MixedTable.from_table(X)
     known = table.categories[: len(kinds)]
