@@ -3,7 +3,7 @@
 Rows are threenorm with 20 features, made by the workers and persisted there. The script prints,
 for several numbers of rows and both clusters, the time of a fit (after one to few rows, which
 compiles), its AUROC, the rounds and bytes of a Newton step as the client counts them, and all
-bytes on the loopback device, heartbeats included; then a cost model with the coefficients that
+bytes on the loopback device during the fit, the samples for quantiles and heartbeats included; then a cost model with the coefficients that
 agree best with these times,
 
     seconds = base + rounds * latency + rows / workers * time_per_row,
@@ -143,8 +143,9 @@ def show(name: str, found: Measured) -> None:
     """Print a row of the table."""
     per_step = ""
     if found.n_steps:
-        numbers = found.n_rounds, found.n_bytes / 1e6, found.on_wire / 1e6
+        numbers = found.n_rounds, found.n_bytes / 1e6
         per_step = " | ".join(f"{each / found.n_steps:.3g}" for each in numbers)
+        per_step += f" | {found.on_wire / 1e6:.3g}"
     print(
         f"| {name} | {found.n_rows:,} | {found.n_workers} | {found.seconds:.1f} "
         f"| {found.auroc:.4f} | {found.n_steps or ''} | {per_step or ' | | '} |",
@@ -166,8 +167,8 @@ def main() -> None:
     warnings.simplefilter("ignore")
     from distributed import Client, LocalCluster
 
-    header = "model | rows | workers | s | AUROC | steps | rounds | MB | MB on the wire"
-    print(f"| {header.replace('rounds', 'rounds per step', 1)} |")
+    columns = "rounds per step | MB per step | MB on the wire in all"
+    print(f"| model | rows | workers | s | AUROC | steps | {columns} |")
     print("|---|---|---|---|---|---|---|---|---|", flush=True)
     fits: list[Measured] = []
     for n_workers in asked.workers:

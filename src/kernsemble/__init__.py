@@ -16,6 +16,7 @@ __version__ = version("kernsemble")
 
 __all__ = [
     "boosting",
+    "dask",
     "datasets",
     "detection",
     "exceptions",
@@ -31,6 +32,7 @@ __all__ = [
     "selection",
     "show_versions",
     "solvers",
+    "streaming",
     "svm",
 ]
 

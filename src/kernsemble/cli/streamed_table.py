@@ -13,7 +13,7 @@ from kernsemble.cli.table_files import CSV, PARQUET
 from kernsemble.cli.training_data import infer_task, located, row_labels
 from kernsemble.solvers.losses import LearningTask
 from kernsemble.streaming import Block, Blocks
-from kernsemble.streaming.blocks import BLOCK_ROWS, files
+from kernsemble.streaming.blocks import BLOCK_ROWS, files, frames, n_known
 
 if TYPE_CHECKING:
     import polars as pl
@@ -78,7 +78,7 @@ class StreamedTable:
 
     @cached_property
     def scan(self) -> "pl.LazyFrame":
-        """All rows with a target."""
+        """All rows."""
         pl = import_polars()
         try:
             if self.is_parquet:
@@ -98,20 +98,17 @@ class StreamedTable:
             located(
                 "--target" if name == self.target else "--drop", name, schema.names(), self.name
             )
-        known = pl.col(self.target).is_not_null()
-        if schema[self.target].is_float():
-            known = known & pl.col(self.target).is_not_nan()
-        return scan.drop(*self.drop).filter(known)
+        return scan.drop(*self.drop)
 
     @cached_property
     def head(self) -> "pl.DataFrame":
         """The first rows."""
         pl = import_polars()
         try:
-            head = self.scan.head(HEAD_ROWS).collect()
+            head = next(frames(self.scan, self.target, HEAD_ROWS, self.is_parquet), None)
         except (pl.exceptions.PolarsError, OSError) as error:
             raise self.unreadable(error) from error
-        if head.height == 0:
+        if head is None or head.height == 0:
             raise CommandError(f"{self.name} has no rows with a target: use files with rows")
         return head
 
@@ -148,15 +145,13 @@ class StreamedTable:
 
         def read() -> Iterator[Block]:
             try:
-                batches = scan.collect_batches(chunk_size=self.block_rows, maintain_order=True)
-                for frame in batches:
-                    for part in frame.iter_slices(self.block_rows):
-                        yield Block(*self.converted(part))
+                for frame in frames(scan, self.target, self.block_rows, self.is_parquet):
+                    yield Block(*self.converted(frame))
             except (pl.exceptions.PolarsError, OSError) as error:
                 raise self.unreadable(error) from error
 
         try:
-            n_rows = int(scan.select(pl.len()).collect().item())
+            n_rows = n_known(scan, self.target)
         except (pl.exceptions.PolarsError, OSError) as error:
             raise self.unreadable(error) from error
         return Blocks(read, n_rows)

@@ -58,7 +58,7 @@ class Blocks:
     >>> machine = InfiniteEnsembleClassifier(loss="logistic").fit(Blocks(read))
     >>> X, y = next(read())
     >>> machine.score(X, y)
-    0.986
+    0.997
 
     From files larger than memory (the folder and its column are yours)::
 
@@ -126,9 +126,8 @@ class Blocks:
         """
         pl = _import_polars()
         found = files(paths, (".parquet", ".pq"))
-        return cls._from_scan(
-            pl.scan_parquet(found, glob=False), found, target, weight, columns, block_rows
-        )
+        scan = pl.scan_parquet(found, glob=False)
+        return cls._from_scan(scan, found, target, weight, columns, block_rows, can_seek=True)
 
     @classmethod
     def from_csv(
@@ -166,8 +165,8 @@ class Blocks:
         weight: str | None,
         columns: Sequence[str] | None,
         block_rows: int,
+        can_seek: bool = False,
     ) -> Self:
-        pl = _import_polars()
         check_count("block_rows", block_rows)
         names = scan.collect_schema().names()
         for name in [target, *([] if weight is None else [weight]), *(columns or ())]:
@@ -177,18 +176,44 @@ class Blocks:
         if not chosen:
             raise ValueError(f"{paths[0]} has no columns besides the target: add features")
         scan = scan.select([*chosen, target, *([] if weight is None else [weight])])
-        scan = scan.filter(pl.col(target).is_not_null())
-        if scan.collect_schema()[target].is_float():
-            scan = scan.filter(pl.col(target).is_not_nan())
 
         def read() -> Iterator[Block]:
-            for frame in scan.collect_batches(chunk_size=block_rows, maintain_order=True):
-                for part in frame.iter_slices(block_rows):
-                    y = part[target].to_numpy()
-                    weights = None if weight is None else part[weight].to_numpy()
-                    yield Block(part.select(chosen), y, weights)
+            for frame in frames(scan, target, block_rows, can_seek):
+                weights = None if weight is None else frame[weight].to_numpy()
+                yield Block(frame.select(chosen), frame[target].to_numpy(), weights)
 
-        return cls(read, int(scan.select(pl.len()).collect().item()))
+        return cls(read, n_known(scan, target))
+
+
+def n_known(scan: "pl.LazyFrame", target: str) -> int:
+    """Return the number of rows with a target."""
+    return int(scan.select(_is_known(scan, target).sum()).collect().item())
+
+
+def frames(
+    scan: "pl.LazyFrame", target: str, block_rows: int, can_seek: bool
+) -> Iterator["pl.DataFrame"]:
+    """Yield the rows with a target, at most `block_rows` at a time.
+
+    Files that can be read from any row on, such as Parquet, are read slice by slice, which needs
+    the least memory.
+    """
+    pl = _import_polars()
+    known = _is_known(scan, target)
+    if not can_seek:
+        for frame in scan.filter(known).collect_batches(chunk_size=block_rows, maintain_order=True):
+            yield from frame.iter_slices(block_rows)
+        return
+    for start in range(0, int(scan.select(pl.len()).collect().item()), block_rows):
+        yield scan.slice(start, block_rows).filter(known).collect()
+
+
+def _is_known(scan: "pl.LazyFrame", target: str) -> "pl.Expr":
+    pl = _import_polars()
+    known = pl.col(target).is_not_null()
+    if scan.collect_schema()[target].is_float():
+        known = known & pl.col(target).is_not_nan()
+    return known
 
 
 def files(paths: Paths, endings: Sequence[str]) -> list[Path]:

@@ -3,7 +3,7 @@
 import tempfile
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -81,16 +81,16 @@ class LocalSource(RowSource):
     def encode(
         self, encoding: RowEncoding, settings: SurveySettings, n_rows: int, budget: Budget
     ) -> tuple[LocalEngine, FloatArray]:
-        allocate: Allocate | None = None
-        if n_rows * len(encoding.levels) > budget.n_bytes:
-            allocate = MappedFile()
         found: list[RowBlock] = []
         total: Any = 0.0
-        for number, block in enumerate(self.blocks):
-            X, y, weight = checked_block(block, number, settings.is_classifier)
-            encoded, tally = encoding.encode(X, y, weight, number, allocate)
-            found.append(encoded)
-            total = total + tally
+        with MappedFile() as file:
+            is_mapped = n_rows * len(encoding.levels) > budget.n_bytes
+            allocate: Allocate | None = file.allocate if is_mapped else None
+            for number, block in enumerate(self.blocks):
+                X, y, weight = checked_block(block, number, settings.is_classifier)
+                encoded, tally = encoding.encode(X, y, weight, number, allocate)
+                found.append(encoded)
+                total = total + tally
         n_found = sum(each.n_rows for each in found)
         if n_found != n_rows:
             raise ValueError(
@@ -111,12 +111,22 @@ def local_source(blocks: Blocks, y: Any, *others: Any) -> LocalSource:
 
 
 class MappedFile:
-    """Arrays in a temporary file, which is deleted with the last of them."""
+    """Arrays in a temporary file, which is deleted with the last of them.
+
+    It is a context manager, within which arrays can be allocated.
+    """
 
     def __init__(self) -> None:
-        self.file, self.end = tempfile.TemporaryFile(), 0  # noqa: SIM115 (the arrays keep it)
+        self.file, self.end = tempfile.TemporaryFile(), 0  # noqa: SIM115 (closed on exit)
 
-    def __call__(self, shape: tuple[int, ...], dtype: Any) -> Any:
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.file.close()
+
+    def allocate(self, shape: tuple[int, ...], dtype: Any) -> Any:
+        """Return an array in the file."""
         size = int(np.prod(shape)) * np.dtype(dtype).itemsize
         if size == 0:
             return np.empty(shape, dtype)
