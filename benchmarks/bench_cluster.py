@@ -3,8 +3,8 @@
 Rows are threenorm with 20 features, made by the workers and persisted there. The script prints,
 for several numbers of rows and both clusters, the time of a fit (after one to few rows, which
 compiles), its AUROC, the rounds and bytes of a Newton step as the client counts them, and all
-bytes on the loopback device during the fit, the samples for quantiles and heartbeats included; then a cost model with the coefficients that
-agree best with these times,
+bytes on the loopback device during the fit, with samples for quantiles and heartbeats; then a cost
+model with the coefficients that agree best with these times,
 
     seconds = base + rounds * latency + rows / workers * time_per_row,
 
