@@ -17,7 +17,8 @@ from kernsemble.solvers.additive.quantise import (
 )
 from kernsemble.solvers.additive.row_blocks import RowBlock
 from kernsemble.svm.columns import MixedTable
-from kernsemble.svm.streams.survey import ColumnSurvey, RowSample, Survey, plain_numbers
+from kernsemble.svm.streams.row_sample import RowSample
+from kernsemble.svm.streams.survey import ColumnSurvey, Survey, plain_numbers
 
 Coder: TypeAlias = Callable[[IntArray], IntArray]  # codes of columns -> codes of tables
 Allocate: TypeAlias = Callable[[tuple[int, ...], Any], Any]  # shape and type -> array

@@ -21,8 +21,9 @@ from kernsemble.svm.multiclass import as_reduction, class_factors
 from kernsemble.svm.problem import TargetScale
 from kernsemble.svm.streams.encoding import Dealing, RowEncoding
 from kernsemble.svm.streams.prepared import BlockProblem, BlocksWorkspace, PreparedBlocks
+from kernsemble.svm.streams.row_sample import RowSample
 from kernsemble.svm.streams.sources import RowSource, SurveySettings
-from kernsemble.svm.streams.survey import RowSample, Survey
+from kernsemble.svm.streams.survey import Survey
 
 SOLVER = "additive"
 

@@ -13,7 +13,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from kernsemble._typing import BoolArray, FloatArray, IntArray
+from kernsemble._typing import BoolArray, FloatArray
 from kernsemble._validation import column_names
 from kernsemble.preprocessing.calendar import PARTS
 from kernsemble.preprocessing.table_columns import (
@@ -24,6 +24,8 @@ from kernsemble.preprocessing.table_columns import (
 )
 from kernsemble.solvers.additive.quantise import QUANTILE_ROWS
 from kernsemble.svm.columns import MixedTable
+from kernsemble.svm.streams.row_sample import RowSample
+from kernsemble.svm.streams.target_survey import TargetSurvey
 
 FIRST_ROWS = 4_096  # rows whose distinct values are looked at before those of a whole block
 
@@ -99,105 +101,6 @@ class ColumnSurvey:
         if self.kind != "category":
             return replace(self, has_missing=True)
         return replace(self, labels=tuple(sorted({*self.labels, None}, key=category_order)))
-
-
-@dataclass(frozen=True, eq=False)
-class RowSample:
-    """A random sample of rows of positive weight: those with the smallest random priorities.
-
-    Categories are codes among the labels of the survey.
-    """
-
-    X: FloatArray
-    weight: FloatArray
-    priority: FloatArray
-    place: IntArray  # (n, 2): block and row
-
-    @classmethod
-    def of_block(
-        cls, X: FloatArray, weight: FloatArray, block: int, seed: int, max_rows: int
-    ) -> Self:
-        """Return a sample of the rows of a block."""
-        present = np.flatnonzero(weight > 0.0)
-        priority = np.random.default_rng([seed, block]).random(len(present))
-        place = np.column_stack([np.full(len(present), block), present])
-        kept = _smallest(priority, max_rows)
-        rows = present[kept]
-        return cls(X[rows], weight[rows], priority[kept], place[kept])
-
-    def merged(self, other: Self, max_rows: int) -> Self:
-        """Return the sample of both blocks."""
-        pairs = zip(vars(self).values(), vars(other).values(), strict=True)
-        X, weight, priority, place = (np.concatenate(pair) for pair in pairs)
-        kept = _smallest(priority, max_rows)
-        return type(self)(X[kept], weight[kept], priority[kept], place[kept])
-
-    def in_order(self) -> Self:
-        """Return the rows in the order of the data."""
-        order = np.lexsort(self.place.T[::-1])
-        return type(self)(*(each[order] for each in vars(self).values()))
-
-
-@dataclass(frozen=True, eq=False)
-class TargetSurvey:
-    """The targets of a block: weights of classes, or moments of numbers."""
-
-    classes: Any = None
-    weights: Any = None  # of the classes
-    counts: Any = None  # rows of positive weight of the classes
-    total: float = 0.0  # weight of all rows
-    mean: float = 0.0
-    squares: float = 0.0  # weighted sum of squares around the mean
-    largest: float = 0.0  # absolute value
-
-    @classmethod
-    def of_classes(cls, y: Any, weight: FloatArray) -> Self:
-        """Return the survey of the labels of weighted rows."""
-        classes, codes = np.unique(y, return_inverse=True)
-        weights = np.bincount(codes, weight, minlength=len(classes))
-        counts = np.bincount(codes, weight > 0.0, minlength=len(classes)).astype(int)
-        return cls(classes, weights, counts, float(weight.sum()))
-
-    @classmethod
-    def of_numbers(cls, y: FloatArray, weight: FloatArray) -> Self:
-        """Return the survey of weighted numbers."""
-        total = float(weight.sum())
-        mean = float(weight @ y) / total if total > 0.0 else 0.0
-        squares = float(weight @ (y - mean) ** 2)
-        return cls(
-            total=total, mean=mean, squares=squares, largest=float(np.abs(y).max(initial=0.0))
-        )
-
-    def merged(self, other: Self) -> Self:
-        """Return the survey of both blocks."""
-        if self.classes is not None:
-            return self._merged_classes(other)
-        total = self.total + other.total
-        share = other.total / total if total > 0.0 else 0.0
-        step = other.mean - self.mean
-        return type(self)(
-            total=total,
-            mean=self.mean + share * step,
-            squares=self.squares + other.squares + step**2 * share * self.total,
-            largest=max(self.largest, other.largest),
-        )
-
-    def _merged_classes(self, other: Self) -> Self:
-        parts = [each for each in (self, other) if len(each.classes) > 0]
-        if len(parts) < 2:
-            return parts[0] if parts else self
-        if len({"US".find(each.classes.dtype.kind) < 0 for each in parts}) > 1:
-            raise ValueError(
-                f"y has the class {self.classes.tolist()[0]!r} in one block and "
-                f"{other.classes.tolist()[0]!r} in another: convert the classes to one type"
-            )
-        labels = np.concatenate([each.classes for each in parts])
-        classes, codes = np.unique(labels, return_inverse=True)
-        weights, counts = (
-            np.bincount(codes, np.concatenate([getattr(each, name) for each in parts]))
-            for name in ("weights", "counts")
-        )
-        return type(self)(classes, weights, counts.astype(int), self.total + other.total)
 
 
 @dataclass(frozen=True, eq=False)
@@ -448,10 +351,3 @@ def _column(
         float(known.max(initial=-np.inf)),
         block,
     )
-
-
-def _smallest(priority: FloatArray, n: int) -> IntArray:
-    """Return the places of the n smallest numbers."""
-    if len(priority) <= n:
-        return np.arange(len(priority))
-    return np.argpartition(priority, n)[:n]

@@ -119,8 +119,7 @@ class PreparedTables(PreparedRows):
     def inverse_mean_distance(self) -> float:
         """Return 1 over the mean of (K_ii + K_jj)/2 − K_ij.
 
-        The mean is the sum of the variances of the explicit features: s² F (1 − F), with F
-        the share of the rows beyond an edge.
+        That is the sum of the variances s² F (1 − F) of features, F the share beyond an edge.
         """
         s, z = self.tables.scale, self.tables.edges_of(self.shares)  # s F
         return inverse_or_one(float(s @ z - z @ z))
