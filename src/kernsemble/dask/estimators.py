@@ -1,6 +1,7 @@
 """Infinite ensembles fitted on a Dask cluster."""
 
 import inspect
+import re
 from collections.abc import Callable
 from typing import Any, ClassVar, Self, TypeVar
 
@@ -25,37 +26,25 @@ from kernsemble.svm.streams.selection import select_on_blocks
 
 Estimator = TypeVar("Estimator", bound=type)
 
-EXTENSION = """
-
-    On a Dask cluster: rows stay on the workers, which send sums.
-
-    The parameters are those of `{local}`, and one more. Rows, targets and weights are Dask
-    DataFrames, Series or arrays with the same partitions. The kernel must be one on columns, such
-    as stumps and categories, and the solver the additive one. Quantiles of columns with more than
-    `max_levels` distinct values are those of 50,000 rows drawn at random.{folds}
-
-    Parameters
-    ----------
-    client : distributed.Client or None, default=None
-        Client of the cluster; by default the current one.
-    **parameters
-        See `{local}`.
-
-    Attributes
-    ----------
-    client_ : distributed.Client
-        The client that is used.
-    traffic_ : Traffic
-        Rounds of messages between client and workers in the last fit, and their bytes.
-
-    See Also
-    --------
-    kernsemble.svm.{local}
+ROWS = """
+Rows stay on the workers of a Dask cluster, which send sums. Rows, targets and weights are Dask
+DataFrames, Series or arrays with the same partitions. The kernel must be one on columns, such as
+stumps and categories, and the solver the additive one. Quantiles of columns with more than
+`max_levels` distinct values are those of 50,000 rows drawn at random.{folds}
 """
 FOLDS = """
 
-    Folds are random, `cv` is the number of them, and `scoring` the name of a score: accuracy,
-    neg_log_loss or roc_auc; r2, neg_mean_squared_error or neg_mean_absolute_error."""
+Folds are random, `cv` is the number of them, and `scoring` the name of a score: accuracy,
+neg_log_loss or roc_auc; r2, neg_mean_squared_error or neg_mean_absolute_error."""
+CLIENT = """client : distributed.Client or None, default=None
+    Client of the cluster; by default the current one.
+"""
+ATTRIBUTES = """client_ : distributed.Client
+    The client that is used.
+traffic_ : Traffic
+    Rounds of messages between client and workers in the last fit, and their bytes.
+"""
+SECTION = re.compile(r"^(Parameters|Attributes|Notes|Examples)\n-+\n", re.MULTILINE)
 
 
 def on_dask(cls: Estimator) -> Estimator:
@@ -73,9 +62,17 @@ def on_dask(cls: Estimator) -> Estimator:
     )
     cls.__init__ = __init__  # type: ignore[misc]
     folds = FOLDS if hasattr(local, "default_grid") else ""
-    first = inspect.cleandoc(cls.__doc__ or "")
-    rest = inspect.cleandoc(EXTENSION.format(local=local.__name__, folds=folds))
-    cls.__doc__ = f"{first}\n\n{rest}\n"
+    _, *parts = SECTION.split(inspect.cleandoc(local.__doc__ or ""))
+    of_local = {name: text.rstrip() for name, text in zip(parts[::2], parts[1::2], strict=True)}
+    cls.__doc__ = "\n".join(
+        [
+            inspect.cleandoc(cls.__doc__ or ""),
+            ROWS.format(folds=folds),
+            f"Parameters\n----------\n{of_local['Parameters']}\n{CLIENT}",
+            f"Attributes\n----------\n{of_local['Attributes']}\n{ATTRIBUTES}",
+            f"See Also\n--------\nkernsemble.svm.{local.__name__}\n",
+        ]
+    )
     return cls
 
 
