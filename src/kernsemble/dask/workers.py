@@ -18,7 +18,6 @@ from kernsemble.svm.streams.encoding import RowEncoding
 from kernsemble.svm.streams.sources import RowSource, SurveySettings, checked_block
 from kernsemble.svm.streams.survey import Survey
 
-SURVEYS_PER_TASK = 8  # surveys that are merged together, on a worker
 RETRIES = 5  # number of times a request is repeated after its worker was lost
 
 
@@ -36,37 +35,39 @@ class DaskEngine(Engine):
     def __init__(self, client: Any, blocks: Sequence[Any]) -> None:
         super().__init__()
         self.client, self.blocks, self.lock = client, list(blocks), Lock()
-        self.groups: list[tuple[list[str], list[Any]]] = []
+        self.groups: list[tuple[list[str] | None, list[Any]]] = []
         self.find_blocks()
 
     def find_blocks(self) -> None:
         """Group the blocks by worker; those that are being restored are a group of their own."""
-        from distributed import wait
-
         with self.lock, answering(self.client):
-            wait(self.blocks)  # type: ignore[no-untyped-call]
-            places = self.client.who_has(self.blocks)
-            found: dict[str, list[Any]] = {}
-            for each in self.blocks:
-                found.setdefault(next(iter(places.get(each.key) or ()), ""), []).append(each)
-            self.groups = [([worker] if worker else [], each) for worker, each in found.items()]
+            self.groups = by_worker(self.client, self.blocks)
 
     def ask(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
         with answering(self.client):
             asked = [
-                self.client.submit(
-                    call,
-                    function,
-                    blocks,
-                    arguments,
-                    pure=False,
-                    retries=RETRIES,
-                    workers=workers or None,
-                    allow_other_workers=True,
-                )
-                for workers, blocks in self.groups
+                submit(self.client, at, call, function, blocks, arguments)
+                for at, blocks in self.groups
             ]
             return list(self.client.gather(asked))
+
+
+def by_worker(client: Any, futures: Sequence[Any]) -> list[tuple[list[str] | None, list[Any]]]:
+    """Wait for futures, and return them by worker; None for those that are being restored."""
+    from distributed import wait
+
+    wait(futures)  # type: ignore[no-untyped-call]
+    places = client.who_has(futures)
+    found: dict[str, list[Any]] = {}
+    for each in futures:
+        found.setdefault(next(iter(places.get(each.key) or ()), ""), []).append(each)
+    return [([worker] if worker else None, mine) for worker, mine in found.items()]
+
+
+def submit(client: Any, at: list[str] | None, function: Callable[..., Any], *arguments: Any) -> Any:
+    """Return the future of a call on a worker, or on another one if it is lost."""
+    where = {} if at is None else {"workers": at, "allow_other_workers": True}
+    return client.submit(function, *arguments, pure=False, retries=RETRIES, **where)
 
 
 def call(function: Callable[..., Any], blocks: Sequence[RowBlock], arguments: Any) -> Any:
@@ -127,16 +128,17 @@ class DaskSource(RowSource):
     def survey(self, settings: SurveySettings) -> Survey:
         from dask.delayed import delayed
 
-        surveys = [
+        tasks = [
             delayed(_survey)(*part, number, settings) for number, part in enumerate(self.parts)
         ]
-        while len(surveys) > 1:
-            firsts = range(0, len(surveys), SURVEYS_PER_TASK)
-            surveys = [
-                delayed(Survey.merge)(surveys[first : first + SURVEYS_PER_TASK]) for first in firsts
-            ]
         with answering(self.client):
-            found: Survey = self.client.compute(surveys[0]).result()
+            surveys = self.client.compute(tasks)
+            while len(surveys) > 1:  # first those of each worker, so that few are sent
+                groups = by_worker(self.client, surveys)
+                if len(groups) == len(surveys):
+                    groups = [(None, surveys)]
+                surveys = [submit(self.client, at, Survey.merge, mine) for at, mine in groups]
+            found: Survey = surveys[0].result()
         return found
 
     def encode(

@@ -200,8 +200,8 @@ class Survey:
 
     @staticmethod
     def merge(surveys: Sequence["Survey"]) -> "Survey":
-        """Return the summary of several blocks."""
-        return reduce(Survey.merged, surveys)
+        """Return the summary of several blocks, with the columns in the order of the first."""
+        return reduce(Survey.merged, sorted(surveys, key=lambda each: each.block))
 
     @property
     def n_table_columns(self) -> int:
