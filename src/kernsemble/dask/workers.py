@@ -104,8 +104,7 @@ class answering:  # noqa: N801 (used as a context manager)
             scheduler = getattr(self.client.scheduler, "address", "unknown")
             raise ConnectionError(
                 f"the Dask scheduler at {scheduler} does not answer ({type(error).__name__}): "
-                "check that it runs, then fit again; with warm_start=True the fit continues from "
-                "its last step"
+                "check that it runs, connect a new client, and fit again"
             ) from error
 
 
