@@ -24,7 +24,13 @@ from kernsemble.solvers.additive.rows import MemoryRows
 from kernsemble.solvers.additive.solve import solve_on_rows
 from kernsemble.solvers.losses import LOSSES, Kinked, Smooth
 
-LOSS_NAMES = ["logistic", "squared", "squared_hinge", "hinge", "epsilon_insensitive"]
+LOSS_NAMES = [
+    "logistic",
+    "squared",
+    "squared_hinge",
+    "hinge",
+    pytest.param("epsilon_insensitive", marks=pytest.mark.large),
+]
 
 
 @dataclass

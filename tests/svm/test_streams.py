@@ -65,10 +65,18 @@ def in_blocks(X, y, weight=None, ends=(100, 180)):
 
 CASES = [
     (InfiniteEnsembleClassifier, {"loss": "logistic"}),
-    (InfiniteEnsembleClassifier, {"loss": "hinge", "class_weight": "balanced"}),
+    pytest.param(
+        InfiniteEnsembleClassifier,
+        {"loss": "hinge", "class_weight": "balanced"},
+        marks=pytest.mark.large,
+    ),
     (InfiniteEnsembleClassifier, {"loss": "squared_hinge", "scaling": "rank"}),
     (InfiniteEnsembleRegressor, {"loss": "squared", "scaling": "distinct"}),
-    (InfiniteEnsembleRegressor, {"loss": "epsilon_insensitive", "C": 2.0}),
+    pytest.param(
+        InfiniteEnsembleRegressor,
+        {"loss": "epsilon_insensitive", "C": 2.0},
+        marks=pytest.mark.large,
+    ),
 ]
 
 
@@ -98,6 +106,7 @@ def test_a_fit_to_blocks_is_that_to_all_rows(make, family, params, ends):
     assert_allclose(machine.objective_, whole.objective_, rtol=1e-8)
 
 
+@pytest.mark.large
 def test_several_classes_have_the_machines_of_all_rows():
     X, _, _ = numbers()
     y = np.array(["red", "green", "blue"])[np.digitize(X[:, 0], [-1.0, 1.0])]
@@ -264,6 +273,7 @@ def test_values_that_are_distinct_only_outside_the_sample_are_no_exact_levels():
     assert levels.weight.sum() == 1_000.0
 
 
+@pytest.mark.large
 def test_codes_beyond_the_budget_are_in_a_file_and_the_same():
     X, y, _ = numbers(n=20_000)
     settings = {"loss": "logistic", "tol": 1e-6}
@@ -305,6 +315,7 @@ def test_scores_of_blocks_are_those_of_all_rows(scoring):
     assert machine.best_score_ == pytest.approx(whole.best_score_, abs=0.05)  # other folds
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("scoring", ["r2", "neg_mean_squared_error", "neg_mean_absolute_error"])
 def test_regression_selects_c_and_epsilon(scoring):
     X, y, _ = numbers(n=600)
@@ -344,7 +355,15 @@ def test_a_class_with_one_row_cannot_be_held_out():
         InfiniteEnsembleClassifierCV().fit(in_blocks(X, y))
 
 
-# -- interrupts
+# -- progress and interrupts
+
+
+def test_verbose_prints_the_size_of_the_rows(capsys):
+    InfiniteEnsembleClassifier(loss="logistic", verbose=1).fit(in_blocks(X, Y))
+    InfiniteEnsembleRegressorCV("stump", Cs=[1.0], verbose=1).fit(in_blocks(X, X[:, 0]))
+    lines = capsys.readouterr().out.splitlines()
+    assert "[InfiniteEnsembleClassifier] fitting 300 rows and 5 columns" in lines
+    assert any("selected kernel = stump" in line for line in lines)
 
 
 def test_an_interrupted_fit_resumes_from_its_last_step(monkeypatch):

@@ -71,12 +71,15 @@ def mapped(method: Callable[[Any], Any], X: Any, n_columns: int | None, dtype: A
             return X.rechunk({1: -1}).map_blocks(_Predict(method), dtype=dtype, drop_axis=1)
         chunks = (X.chunks[0], (n_columns,))
         return X.rechunk({1: -1}).map_blocks(_Predict(method), dtype=dtype, chunks=chunks)
-    import pandas as pd
+    from dask import array
+    from dask.delayed import delayed
 
-    meta: Any = pd.Series(np.empty(0, dtype=dtype))
-    if n_columns is not None:
-        meta = pd.DataFrame(np.empty((0, n_columns), dtype=dtype))
-    return X.map_partitions(_PredictFrame(method, n_columns, dtype), meta=meta).values
+    da: Any = array
+
+    shape = (np.nan,) if n_columns is None else (np.nan, n_columns)
+    predict = delayed(_PredictPartition(method, shape, dtype), pure=True, traverse=False)
+    parts = [da.from_delayed(predict(part), shape, dtype=dtype) for part in _delayed(X)]
+    return da.concatenate(parts, allow_unknown_chunksizes=True)
 
 
 class _Predict:
@@ -89,15 +92,11 @@ class _Predict:
         return self.method(X)
 
 
-class _PredictFrame:
-    """A method applied to a partition, with a pandas object as result."""
+class _PredictPartition:
+    """A method applied to a partition, which may have no rows."""
 
-    def __init__(self, method: Callable[[Any], Any], n_columns: int | None, dtype: Any) -> None:
-        self.method, self.n_columns, self.dtype = method, n_columns, dtype
+    def __init__(self, method: Callable[[Any], Any], shape: tuple[Any, ...], dtype: Any) -> None:
+        self.method, self.shape, self.dtype = method, shape, dtype
 
     def __call__(self, X: Any) -> Any:
-        import pandas as pd
-
-        shape = (0,) if self.n_columns is None else (0, self.n_columns)
-        found = self.method(X) if len(X) > 0 else np.empty(shape, dtype=self.dtype)
-        return pd.Series(found) if self.n_columns is None else pd.DataFrame(found)
+        return self.method(X) if len(X) > 0 else np.empty((0, *self.shape[1:]), dtype=self.dtype)

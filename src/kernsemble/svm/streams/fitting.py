@@ -116,7 +116,7 @@ def fit_to_blocks(estimator: Any, source: RowSource, last: Machines | None) -> N
     problems = rows.problems(estimator, epsilon)
     if is_classifier:
         estimator.calibration_ = link(estimator)
-    with Task.of_fit(estimator, len(problems), _Shape(rows), None, None) as task:
+    with Task.of_fit(estimator, len(problems), RowShape(rows), None, None) as task:
         prepared = rows.prepare(estimator, estimator.kernel, estimator.scaling)
         estimator.C_ = estimator._penalty(prepared, problems[0].penalty_unit)
         estimator._fit_machines(prepared, problems, rows.settings, last, task)
@@ -136,11 +136,14 @@ def link(estimator: Any) -> Calibration | None:
     return None
 
 
-class _Shape:
-    """The shape of the rows, for progress."""
+class RowShape:
+    """The shape of encoded rows, for progress."""
 
     def __init__(self, rows: EncodedRows) -> None:
-        self.shape = rows.survey.n_rows, len(rows.survey.columns)
+        self.shape = rows.survey.n_rows, len(rows.workspace.is_category)
+
+    def __len__(self) -> int:
+        return self.shape[0]
 
 
 def check_solver(estimator: Any) -> None:

@@ -25,7 +25,7 @@ from kernsemble.svm.backends.tables.backend import max_iter
 from kernsemble.svm.model_selection.cross_validation import Trial, warn_unless_converged
 from kernsemble.svm.model_selection.grid import PenaltyGrid, RankedTrials
 from kernsemble.svm.model_selection.search_summary import SearchSummary
-from kernsemble.svm.streams.fitting import SOLVER, EncodedRows, _Shape, link
+from kernsemble.svm.streams.fitting import SOLVER, EncodedRows, RowShape, link
 from kernsemble.svm.streams.prepared import BlockProblem, PreparedBlocks
 from kernsemble.svm.streams.scores import Fitted, HeldOutScorer, held_out_sums
 from kernsemble.svm.streams.sources import RowSource
@@ -81,7 +81,7 @@ def select_on_blocks(estimator: Any, source: RowSource) -> None:
         for epsilon in epsilons
     ]
     grid = estimator._penalty_grid(BACKENDS[SOLVER].penalty_multiples)
-    with Task.of_fit(estimator, 2, _Shape(rows), None, None) as task:
+    with Task.of_fit(estimator, 2, RowShape(rows), None, None) as task:
         with task.part("selection", 0, len(settings) * n_folds) as part:
             trials = _trials(settings, grid, n_folds, scorer, rows, part)
         ranked = RankedTrials.from_trials(
