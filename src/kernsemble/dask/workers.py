@@ -99,12 +99,19 @@ class answering:  # noqa: N801 (used as a context manager)
 
         from distributed.comm.core import CommClosedError
 
-        lost = CancelledError, asyncio.CancelledError, CommClosedError, OSError, TimeoutError
+        lost = (
+            CancelledError,
+            asyncio.CancelledError,
+            CommClosedError,
+            ConnectionError,
+            TimeoutError,
+        )
         if isinstance(error, lost):
             scheduler = getattr(self.client.scheduler, "address", "unknown")
             raise ConnectionError(
-                f"the Dask scheduler at {scheduler} does not answer ({type(error).__name__}): "
-                "check that it runs, connect a new client, and fit again"
+                f"the Dask scheduler at {scheduler} does not answer, or has cancelled the fit "
+                f"({type(error).__name__}: {error}): check that it runs, connect a new client, and "
+                "fit again"
             ) from error
 
 
