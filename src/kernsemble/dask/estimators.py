@@ -88,8 +88,12 @@ class OnDask:
         """The client that is used: `client`, or the current one."""
         if self.client is not None:
             return self.client
-        from distributed import default_client
-
+        try:
+            from distributed import default_client
+        except ModuleNotFoundError as error:
+            raise ModuleNotFoundError(
+                "kernsemble.dask needs Dask, which is not installed: pip install 'kernsemble[dask]'"
+            ) from error
         return default_client()  # type: ignore[no-untyped-call]
 
     @with_callbacks
