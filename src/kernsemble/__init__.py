@@ -16,6 +16,7 @@ __version__ = version("kernsemble")
 
 __all__ = [
     "boosting",
+    "dask",
     "datasets",
     "detection",
     "exceptions",
@@ -33,6 +34,7 @@ __all__ = [
     "serving",
     "show_versions",
     "solvers",
+    "streaming",
     "svm",
 ]
 

@@ -1,5 +1,7 @@
 """The Newton system by products and by factors of levels and rows, against a dense one."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -9,8 +11,9 @@ from kernsemble.solvers import Status
 from kernsemble.solvers.additive import Tables, solve_additive
 from kernsemble.solvers.additive.conjugate_gradients import solve_by_products
 from kernsemble.solvers.additive.gram import RowProducts, solve_by_rows
-from kernsemble.solvers.additive.hessian import solve_by_factor, solve_definite
+from kernsemble.solvers.additive.hessian import hessian, solve_by_factor, solve_definite
 from kernsemble.solvers.additive.newton_system import NewtonSystem
+from kernsemble.solvers.additive.rows import MemoryRows, WeightedRows
 from kernsemble.solvers.additive.stages import SmoothRun
 from kernsemble.solvers.additive.tables import LEVELS_WORTH_COPIES
 from kernsemble.solvers.losses import Logistic
@@ -62,15 +65,15 @@ def test_all_ways_solve_the_newton_system(seed, n_tables, entries_in_cache):
     tables, weight = random_tables(rng, 30, n_tables), rng.uniform(0.1, 9.0, 30)
     right, right_bias = tables.edges_of(rng.normal(size=tables.n_levels)), rng.normal()
     expected = dense_solution(tables, weight, right, right_bias)
-    z, bias = solve_by_factor(tables, tables.codes, weight, right, right_bias, entries_in_cache)
+    matrix = hessian(tables, tables.codes, weight, entries_in_cache)
+    z, bias = solve_by_factor(matrix, right, right_bias)
     assert_allclose(z, expected[0], atol=1e-8)
     assert bias == pytest.approx(expected[1], abs=1e-8)
     z, bias = solve_by_rows(RowProducts(tables), np.arange(30), weight, right, right_bias)
     assert_allclose(z, expected[0], atol=1e-8)
     assert bias == pytest.approx(expected[1], abs=1e-8)
-    z, bias, _, is_enough = solve_by_products(
-        tables, tables.codes, weight, right, right_bias, 1e-10, 500
-    )
+    curved = WeightedRows(tables, tables.codes, weight)
+    z, bias, _, is_enough = solve_by_products(tables, curved, right, right_bias, 1e-10, 500)
     assert is_enough
     assert_allclose(z, expected[0], atol=1e-7)
     assert bias == pytest.approx(expected[1], abs=1e-7)
@@ -97,7 +100,8 @@ def test_one_table_is_solved_by_one_product(seed):
     rng = np.random.default_rng(seed)
     tables, weight = random_tables(rng, 30, 1), rng.uniform(0.1, 9.0, 30)
     right = tables.edges_of(rng.normal(size=tables.n_levels))
-    *_, n_products, is_enough = solve_by_products(tables, tables.codes, weight, right, 0.0, 1e-6, 2)
+    curved = WeightedRows(tables, tables.codes, weight)
+    *_, n_products, is_enough = solve_by_products(tables, curved, right, 0.0, 1e-6, 2)
     assert is_enough
     assert n_products <= 1
 
@@ -105,9 +109,9 @@ def test_one_table_is_solved_by_one_product(seed):
 def test_without_curvature_the_system_is_the_identity():
     tables = random_tables(np.random.default_rng(0), 20, 3)
     right = tables.edges_of(np.ones(tables.n_levels))
-    none, codes = np.empty(0), tables.codes[:, :0]
-    assert_allclose(solve_by_factor(tables, codes, none, right, 0.0)[0], right)
-    assert_allclose(solve_by_products(tables, codes, none, right, 0.0, 1e-9, 9)[0], right)
+    nothing = WeightedRows(tables, tables.codes[:, :0], np.empty(0))
+    assert_allclose(solve_by_factor(nothing.hessian(), right, 0.0)[0], right)
+    assert_allclose(solve_by_products(tables, nothing, right, 0.0, 1e-9, 9)[0], right)
 
 
 def test_a_factor_that_rounding_makes_indefinite_is_corrected():
@@ -123,9 +127,10 @@ def logistic_problem(C):
 
 
 def solve_with(system, tables, loss):
-    """Solve with a given Newton system instead of the default one."""
-    run = SmoothRun(tables, loss, 1e-12, 500, None, None)
-    run.system = system
+    """Solve with another class of Newton systems."""
+    rows = MemoryRows(tables, loss)
+    run = SmoothRun(rows, 1e-12, 500, None, None)
+    run.system = system(rows)
     return run.finish()
 
 
@@ -149,8 +154,12 @@ class FixedCosts(NewtonSystem):
 def test_products_and_factors_lead_to_the_same_solution(n_worth, has_factors, dear):
     tables, loss = logistic_problem(1.0)
     expected = solve_additive(tables, loss, tol=1e-12)
-    system = FixedCosts(tables)
-    system.n_worth, system.dear = n_worth, dear
+
+    def system(rows):
+        made = FixedCosts(rows)
+        made.n_worth, made.dear = n_worth, dear
+        return made
+
     solution = solve_with(system, tables, loss)
     assert (solution.n_factors > 0) == has_factors
     assert (solution.n_products > 0) != has_factors
@@ -159,7 +168,7 @@ def test_products_and_factors_lead_to_the_same_solution(n_worth, has_factors, de
 
 def test_products_that_were_not_enough_are_followed_by_factors():
     tables, loss = logistic_problem(100.0)
-    solution = solve_with(FixedCosts(tables, fewest_products=1.0), tables, loss)
+    solution = solve_with(partial(FixedCosts, fewest_products=1.0), tables, loss)
     assert solution.status is Status.CONVERGED
     assert 1 <= solution.n_products < solution.n_iter
     assert solution.n_factors == solution.n_iter

@@ -28,7 +28,7 @@ from kernsemble.cli.options import (
     Missing,
     Progress,
     Seed,
-    Table,
+    Tables,
     Target,
     check_output,
     limit_threads,
@@ -38,7 +38,7 @@ from kernsemble.cli.options import (
 )
 from kernsemble.cli.progress import follow, working
 from kernsemble.cli.reading_program import reading_program
-from kernsemble.cli.table_files import TableFile
+from kernsemble.cli.table_files import TableFile, is_streamed
 from kernsemble.cli.wording import in_options
 
 if TYPE_CHECKING:
@@ -47,9 +47,9 @@ if TYPE_CHECKING:
 AUTO = "auto"
 
 
-def fit(  # noqa: PLR0913, PLR0917 (options, given by name)
+def fit(  # noqa: PLR0913, PLR0915, PLR0917 (options, given by name)
     context: typer.Context,
-    train: Table,
+    tables: Tables,
     target: Target = None,
     out: Annotated[
         Path | None,
@@ -113,6 +113,10 @@ def fit(  # noqa: PLR0913, PLR0917 (options, given by name)
     decimal: Decimal = None,
     header: Header = None,
     day_first: DayFirst = None,
+    dask: Annotated[
+        str | None,
+        typer.Option("--dask", help="Address of a Dask scheduler, or local: fit on a cluster."),
+    ] = None,
     seed: Seed = 0,
     jobs: Jobs = None,
     json: Json = False,
@@ -125,6 +129,27 @@ def fit(  # noqa: PLR0913, PLR0917 (options, given by name)
     """
     limit_threads(jobs)
     how = reading(missing, encoding, decimal, header, day_first)
+    train = tables[0]
+    if dask is not None or is_streamed(tables):
+        _fit_in_blocks(
+            context,
+            tables,
+            (target, drop, keep, how.missing, task),
+            (kernel, scaling, solver, loss, folds, scoring, seed),
+            {"memory": memory, "tol": tol, "max_iter": max_iter},
+            {"out": out, "force": force, "dask": dask, "progress": progress, "json": json},
+            {
+                "--test": test,
+                "--holdout": holdout,
+                "--report": report,
+                "--max-rows": max_rows,
+                "--encoding": encoding,
+                "--decimal": decimal,
+                "--header": header,
+                "--day-first": day_first,
+            },
+        )
+        return
     train_file = TableFile(train, how)
     target = required_target(target, train_file)
     out = out or _default_output(train)
@@ -197,6 +222,49 @@ def _default_output(train: Path) -> Path:
         return Path("model.skops")
     name = train.name.removesuffix(".gz").removesuffix(".zip")
     return train.with_name(f"{Path(name).stem}.skops")
+
+
+def _fit_in_blocks(
+    context: typer.Context,
+    paths: list[Path],
+    table: tuple[Any, ...],
+    search: tuple[Any, ...],
+    limits: dict[str, Any],
+    output: dict[str, Any],
+    unsupported: dict[str, Any],
+) -> None:
+    """Fit to files that are read in blocks of rows, or by the workers of a cluster."""
+    from kernsemble.cli.fit_stream import StreamedFit, refuse_options
+    from kernsemble.cli.kernel_search import KernelSearch
+    from kernsemble.cli.streamed_table import StreamedTable
+
+    refuse_options(unsupported)
+    target, drop, keep, missing, task = table
+    if target is None:
+        raise WrongUsageError("--target is missing, the column to predict")
+    kernels, scaling, solver, loss, *others = search
+    _check_choices(task, scaling, solver, loss)
+    out = output["out"] or _streamed_output(paths[0])
+    _check_outputs(out, None, output["force"], (paths[0],))
+    names = tuple(drop or ()), tuple(keep or ())
+    given = None if task == AUTO else task
+    settings = KernelSearch(_checked_kernels(kernels), scaling, solver, loss, *others)
+    StreamedFit(
+        StreamedTable(tuple(paths), target, *names, missing, given),
+        settings._replace(**limits),
+        out,
+        output["dask"],
+        context.obj.watch,
+    ).run(output["progress"], output["json"])
+
+
+def _streamed_output(train: Path) -> Path:
+    """Return the name of a model file beside the first file, or beside the folder."""
+    if train.is_dir():
+        return train.with_suffix(".skops")
+    if any(sign in train.name for sign in "*?["):
+        return train.with_name("model.skops")
+    return _default_output(train)
 
 
 def _check_test_options(test: Path | None, holdout: float | None) -> None:

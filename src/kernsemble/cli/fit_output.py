@@ -21,6 +21,8 @@ __all__ = [
     "Fitted",
     "ModelScores",
     "as_object",
+    "leaderboard_cells",
+    "leaderboard_header",
     "report_contents",
     "score_model",
     "show",
@@ -104,17 +106,20 @@ def report_contents(
         "y_test": None if tested is None else tested.y,
         "title": title,
         "leaderboard": [
-            dict(zip(_header(board), _cells(each), strict=True)) for each in board[:MAX_SHOWN]
+            dict(zip(leaderboard_header(board), leaderboard_cells(each), strict=True))
+            for each in board[:MAX_SHOWN]
         ],
     }
 
 
-def _header(board: list[LeaderboardEntry]) -> list[str]:
+def leaderboard_header(board: list[LeaderboardEntry]) -> list[str]:
+    """Return the header of the leaderboard."""
     metric = board[0].score.name
     return ["kernel", "scaling", "C", f"{SCORER_NAMES.get(metric, metric)} ± standard error"]
 
 
-def _cells(entry: LeaderboardEntry) -> list[str]:
+def leaderboard_cells(entry: LeaderboardEntry) -> list[str]:
+    """Return the texts of a row of the leaderboard."""
     return [
         kernel_in_words(entry.kernel),
         "" if entry.scaling is None else entry.scaling,
@@ -181,12 +186,15 @@ def show_data(
 def show(fitted: Fitted) -> None:
     """Write the leaderboard, the scores, the files and the time; the headline is the last line."""
     board, scored = fitted.board, fitted.scored
-    rows = [[str(place), *_cells(each)] for place, each in enumerate(board[:MAX_SHOWN], start=1)]
+    rows = [
+        [str(place), *leaderboard_cells(each)]
+        for place, each in enumerate(board[:MAX_SHOWN], start=1)
+    ]
     n_folds = fold_scores(fitted.model.cv_results_).shape[1]
     how = f"means over {n_folds} folds" if n_folds > 1 else "on one fold"
-    show_table(f"Leaderboard, {how}", ["", *_header(board)], rows)
+    show_table(f"Leaderboard, {how}", ["", *leaderboard_header(board)], rows)
     if fitted.members:
-        _show_members(fitted.members, _header(board)[-1])
+        _show_members(fitted.members, leaderboard_header(board)[-1])
     write_line(f"selected: {_selected(fitted)}")
     write_line(search_summary(fitted.model))
     _show_scores(scored)

@@ -72,6 +72,30 @@ class KernelSearch(NamedTuple):
         )
         return estimator if self.tol is None else estimator.set_params(tol=self.tol)
 
+    def streamed_estimator(self, task: LearningTask, n_folds: int, is_on_dask: bool) -> Any:
+        """Return the unfitted estimator for rows in blocks, with `n_folds` folds by default."""
+        if is_on_dask:
+            from kernsemble import dask as family
+        else:
+            from kernsemble import svm as family  # type: ignore[no-redef]
+
+        kind = "Classifier" if task == "classification" else "Regressor"
+        make = getattr(family, f"{'Dask' * is_on_dask}InfiniteEnsemble{kind}CV")
+        is_automatic = self.kernels == (AUTO,)
+        every = AUTO if is_automatic else list(SCALINGS)
+        estimator = make(
+            kernel=AUTO if is_automatic else list(self.kernels),
+            scaling=every if self.scaling == AUTO else self.scaling,
+            cv=self.folds or n_folds,
+            scoring=self.scoring,
+            random_state=self.seed,
+            solver=self.solver,
+            loss=self.loss,
+            cache_size=self.memory,
+            max_iter=self.max_iter,
+        )
+        return estimator if self.tol is None else estimator.set_params(tol=self.tol)
+
     def metric(self, task: LearningTask) -> str:
         """Return the name of the score that models are compared by."""
         return self.scoring or ("accuracy" if task == "classification" else "r2")

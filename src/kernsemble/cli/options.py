@@ -24,6 +24,7 @@ __all__ = [
     "Progress",
     "Seed",
     "Table",
+    "Tables",
     "Target",
     "check_output",
     "limit_threads",
@@ -42,6 +43,14 @@ Table = Annotated[
     typer.Argument(
         metavar="TABLE",
         help="CSV, Excel or Parquet file, maybe in .gz or .zip; - for standard input.",
+    ),
+]
+Tables = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="TABLE...",
+        help="CSV, Excel or Parquet file, maybe in .gz or .zip; - for standard input. Several "
+        "Parquet or CSV files, or one larger than memory, are read in blocks of rows.",
     ),
 ]
 Target = Annotated[str | None, typer.Option("--target", "-t", help="Column to predict.")]

@@ -16,11 +16,35 @@ from kernsemble.cli.number_formats import Decimal
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["CHUNK_ROWS", "MISSING", "Reading", "TableFile"]
+__all__ = ["CHUNK_ROWS", "MISSING", "Reading", "TableFile", "is_streamed"]
 
 MISSING = ("", "NA", "N/A", "#N/A", "NaN", "nan", "null", "NULL")  # markers of missing values
 CHUNK_ROWS = 100_000
+PARQUET, CSV = (".parquet", ".pq"), (".csv", ".tsv", ".txt")  # read in blocks if large
+COPIES = 4.0  # memory of a fit to rows in memory, relative to that of the table
+PARQUET_RATIO = 3.0  # memory of a table, relative to that of its Parquet file
 FORMS = {"text": "CSV", "parquet": "Parquet", "excel": "Excel"}
+
+
+def is_streamed(paths: Sequence[Path], memory: float | None = None) -> bool:
+    """Return whether a table is read in blocks: several files, a folder, or more than memory.
+
+    `memory` are the available bytes, for tests.
+    """
+    from kernsemble._memory import available_memory
+
+    first, *others = paths
+    is_pattern = any(sign in str(first) for sign in "*?[") and not first.exists()
+    if others or first.is_dir() or is_pattern:
+        return True
+    ending = first.suffix.lower()
+    if not first.is_file() or ending not in (*PARQUET, *CSV):
+        return False
+    available = available_memory() if memory is None else memory
+    size = float(first.stat().st_size)
+    if ending in PARQUET:
+        size *= PARQUET_RATIO
+    return COPIES * size > available
 
 
 @dataclass(frozen=True)

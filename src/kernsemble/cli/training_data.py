@@ -29,8 +29,11 @@ if TYPE_CHECKING:
 __all__ = [
     "LearningTask",
     "TrainingData",
+    "infer_task",
+    "located",
     "read_test_data",
     "read_training_data",
+    "row_labels",
 ]
 
 
@@ -95,7 +98,7 @@ def read_training_data(
         features, y = features[places], y[places]
     kinds = column_kinds(features, table.path, layouts)
     _note_identifiers(features, kinds)
-    task = task or _infer_task(y, table.path)
+    task = task or infer_task(y, table.path)
     labels = _classes(y, table.path) if task == "classification" else _numbers(y, table.path)
     rows = cast_columns(features, kinds, layouts)
     check_finite(rows, table.path)
@@ -173,6 +176,13 @@ def read_test_data(table: TableFile, train: TrainingData) -> TrainingData:
     return train._replace(X=rows, y=labels)
 
 
+def located(option: str, given: str, names: Sequence[str], table: object) -> str:
+    """Return the name of a column; raise an error that suggests another one."""
+    if given in names:
+        return given
+    raise CommandError(f"{option} {given!r}: {table} has no such column; {suggest(given, names)}")
+
+
 def _located(option: str, given: str, table: TableFile) -> str:
     """Return the name of a column, which may be a number from 1 in a table without a header."""
     names = table.columns
@@ -199,7 +209,7 @@ def _note_identifiers(features: "pl.DataFrame", kinds: dict[str, ColumnKind]) ->
             )
 
 
-def _infer_task(y: "pl.Series", path: Path) -> LearningTask:
+def infer_task(y: "pl.Series", path: Path) -> LearningTask:
     """Return "classification" for text, truth values and few distinct whole numbers."""
     if not y.dtype.is_numeric():
         _check_no_dates(y, path)
@@ -209,6 +219,11 @@ def _infer_task(y: "pl.Series", path: Path) -> LearningTask:
     is_whole = bool((numbers == numbers.floor()).all() and (numbers.abs() < MAX_WHOLE).all())
     has_classes = is_whole and numbers.n_unique() <= MAX_CLASSES
     return "classification" if has_classes else "regression"
+
+
+def row_labels(y: "pl.Series", task: LearningTask, path: Path) -> Array:
+    """Return the targets of some rows, which may be of one class."""
+    return _classes(y, path, is_training=False) if task == "classification" else _numbers(y, path)
 
 
 def _check_no_dates(y: "pl.Series", path: Path) -> None:

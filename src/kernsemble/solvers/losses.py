@@ -162,10 +162,7 @@ class Kinked(Loss):
 
         If a whole interval minimises it, return the middle.
         """
-        r = self.p - f
-        kinks = np.concatenate([r - self.epsilon, r + self.epsilon])
-        jumps = np.concatenate([self.upper, -self.lower])
-        kinks, jumps = kinks[jumps > 0.0], jumps[jumps > 0.0]
+        kinks, jumps = self.kinks(f)
         if len(kinks) == 0:
             return 0.0
         order = np.argsort(kinks)
@@ -174,10 +171,30 @@ class Kinked(Loss):
         ends = [int(np.searchsorted(slopes, level)) for level in (-flat, flat)]
         return float(np.mean([kinks[order[min(end, len(kinks) - 1)]] for end in ends]))
 
-    def determines_bias(self, beta: FloatArray) -> bool:
-        """Return whether a coefficient is strictly within its bounds, so the bias is unique."""
+    def kinks(self, f: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the biases at which the slope of the loss jumps, and by how much."""
+        r = self.p - f
+        kinks = np.concatenate([r - self.epsilon, r + self.epsilon])
+        jumps = np.concatenate([self.upper, -self.lower])
+        return kinks[jumps > 0.0], jumps[jumps > 0.0]
+
+    def slopes_beyond(self, f: FloatArray, biases: FloatArray) -> FloatArray:
+        """Return the slope of the loss just beyond each of several increasing biases."""
+        kinks, jumps = self.kinks(f)
+        places = np.searchsorted(biases, kinks)
+        passed = np.bincount(places, jumps, minlength=len(biases) + 1)
+        return np.cumsum(passed[: len(biases)]) - self.upper.sum()
+
+    def n_free(self, beta: FloatArray) -> int:
+        """Return the number of coefficients strictly within bounds; one determines the bias."""
         is_within = (self.lower < beta) & (beta < self.upper)
-        return bool((is_within & (beta != 0.0)).any())
+        return int(np.count_nonzero(is_within & (beta != 0.0)))
+
+    def parted(self, beta: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the coefficients at a bound, and the others, with zeros in place of the rest."""
+        is_bounded = (beta == self.lower) | (beta == self.upper)
+        bounded = np.where(is_bounded, beta, 0.0)
+        return bounded, beta - bounded
 
 
 class Hinge(Kinked):

@@ -19,6 +19,7 @@ from kernsemble._validation import read_weights
 from kernsemble.kernels import Kernel
 from kernsemble.preprocessing import AnyKind
 from kernsemble.solvers.losses import LOSSES, loss_with_probabilities
+from kernsemble.streaming import Blocks
 from kernsemble.svm.backends.base import (
     Candidate,
     Machines,
@@ -42,6 +43,8 @@ from kernsemble.svm.multiclass import (
     one_versus_rest_signs,
 )
 from kernsemble.svm.problem import Problem
+from kernsemble.svm.streams.fitting import fit_to_blocks
+from kernsemble.svm.streams.sources import local_source
 
 HeldOutValues: TypeAlias = tuple[FloatArray, IntArray, FloatArray]  # values, class codes, weights
 
@@ -83,7 +86,7 @@ class EnsembleClassifier(ClassifierMixin, MulticlassMixin, KernelMachine):
         check_calibration(self.calibration)
 
     def _read(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None
+        self, X: ArrayLike, y: ArrayLike | None, sample_weight: ArrayLike | None
     ) -> tuple[TrainingRows, IntArray, FloatArray]:
         """Return rows, class codes, and the factor of C for each row."""
         X, y = self._read_training_rows(X, y)
@@ -326,13 +329,19 @@ class InfiniteEnsembleClassifier(EnsembleClassifier):
 
     @with_callbacks
     @within_n_jobs
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: ArrayLike | Blocks,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """Fit the ensemble.
 
         Parameters
         ----------
-        X : array-like, sparse matrix or DataFrame of shape (n, n_features)
-            Training rows.
+        X : array-like, sparse matrix or DataFrame of shape (n, n_features), or Blocks
+            Training rows; `kernsemble.streaming.Blocks` reads rows, targets and weights from
+            files or an iterator, block by block, for the additive solver.
         y : array-like of shape (n,)
             Classes.
         sample_weight : array-like of shape (n,), optional
@@ -344,11 +353,18 @@ class InfiniteEnsembleClassifier(EnsembleClassifier):
         """
         self._check_settings()
         with self._replace_last_fit() as last:
-            self._fit(X, y, sample_weight, last)
+            if isinstance(X, Blocks):
+                fit_to_blocks(self, local_source(X, y, sample_weight), last)
+            else:
+                self._fit(X, y, sample_weight, last)
         return self
 
     def _fit(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, last: Machines | None
+        self,
+        X: ArrayLike,
+        y: ArrayLike | None,
+        sample_weight: ArrayLike | None,
+        last: Machines | None,
     ) -> None:
         rows, codes, weight = self._read(X, y, sample_weight)
         backend = self._choose_backend(rows)

@@ -19,6 +19,7 @@ from kernsemble._jobs import within_n_jobs
 from kernsemble._progress import Task, with_callbacks
 from kernsemble._typing import ArrayLike, FloatArray, IntArray
 from kernsemble.kernels import Kernel
+from kernsemble.streaming import Blocks
 from kernsemble.svm.backends.base import SolverSettings, TrainingRows
 from kernsemble.svm.calibration import Calibration, MultinomialLink
 from kernsemble.svm.classifier import EnsembleClassifier
@@ -34,6 +35,8 @@ from kernsemble.svm.multiclass import (
     Multiclass,
     as_reduction,
 )
+from kernsemble.svm.streams.selection import select_on_blocks
+from kernsemble.svm.streams.sources import local_source
 from kernsemble.svm.vote.problem import VoteProblem
 
 
@@ -273,8 +276,8 @@ class InfiniteEnsembleClassifierCV(SelectsSettings, EnsembleClassifier):
     @within_n_jobs
     def fit(
         self,
-        X: ArrayLike,
-        y: ArrayLike,
+        X: ArrayLike | Blocks,
+        y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
     ) -> Self:
@@ -282,8 +285,10 @@ class InfiniteEnsembleClassifierCV(SelectsSettings, EnsembleClassifier):
 
         Parameters
         ----------
-        X : array-like, sparse matrix or DataFrame of shape (n, n_features)
-            Training rows.
+        X : array-like, sparse matrix or DataFrame of shape (n, n_features), or Blocks
+            Training rows; `kernsemble.streaming.Blocks` reads rows, targets and weights from
+            files or an iterator, block by block, for the additive solver. Their folds are
+            random, `cv` is the number of them, and `scoring` the name of a score.
         y : array-like of shape (n,)
             Classes.
         sample_weight : array-like of shape (n,), optional
@@ -298,13 +303,16 @@ class InfiniteEnsembleClassifierCV(SelectsSettings, EnsembleClassifier):
         """
         self._check_settings()
         with self._replace_last_fit():
+            if isinstance(X, Blocks):
+                select_on_blocks(self, local_source(X, y, sample_weight, groups))
+                return self
             self._fit(X, y, sample_weight, groups)
         return self
 
     def _fit(
         self,
         X: ArrayLike,
-        y: ArrayLike,
+        y: ArrayLike | None,
         sample_weight: ArrayLike | None,
         groups: ArrayLike | None,
     ) -> None:

@@ -59,7 +59,7 @@ class ReadsTables(BaseEstimator):
         """The columns of the training rows."""
         return Columns.from_fitted(self)
 
-    def _read_rows(self, X: ArrayLike, y: ArrayLike, **settings: Any) -> tuple[Rows, Any]:
+    def _read_rows(self, X: ArrayLike, y: Any, **settings: Any) -> tuple[Rows, Any]:
         """Return checked rows and targets; categories become integer codes."""
         self.mixed_table_ = None
         if is_mixed(X):
@@ -220,7 +220,7 @@ class KernelMachine(CardMixin, CallbackSupportMixin, ReadsTables, ABC):  # type:
             columns = replace(columns, is_category=np.zeros_like(columns.is_category))
         return columns.kernel(kernel)
 
-    def _read_training_rows(self, X: ArrayLike, y: ArrayLike, **settings: Any) -> tuple[Rows, Any]:
+    def _read_training_rows(self, X: ArrayLike, y: Any, **settings: Any) -> tuple[Rows, Any]:
         """Return checked rows, in which every missing value has a hypothesis, and targets."""
         rows, y = self._read_rows(X, y, **settings)
         if self._scales_categories:
@@ -267,7 +267,7 @@ class KernelMachine(CardMixin, CallbackSupportMixin, ReadsTables, ABC):  # type:
             n_slices=self.n_slices,
             n_grids=self.n_grids,
             n_pairs=self.n_pairs,
-            pairs=self._columns.pairs(self.pairs or ()),
+            pairs=self._columns.pairs(self.pairs) if self.pairs else (),
             random_state=self.random_state,
         )
 

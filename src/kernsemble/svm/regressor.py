@@ -13,9 +13,12 @@ from kernsemble._typing import ArrayLike, FloatArray
 from kernsemble._validation import read_weights
 from kernsemble.kernels import Kernel
 from kernsemble.preprocessing import AnyKind
+from kernsemble.streaming import Blocks
 from kernsemble.svm.backends.base import Candidate, Machines, TrainingRows
 from kernsemble.svm.estimator import KernelMachine
 from kernsemble.svm.problem import Problem, TargetScale
+from kernsemble.svm.streams.fitting import fit_to_blocks
+from kernsemble.svm.streams.sources import local_source
 
 DEFAULT_EPSILON = 0.1  # in standard deviations of y
 
@@ -26,7 +29,7 @@ class EnsembleRegressor(RegressorMixin, KernelMachine):
     _task = "regression"
 
     def _read(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None
+        self, X: ArrayLike, y: ArrayLike | None, sample_weight: ArrayLike | None
     ) -> tuple[TrainingRows, FloatArray]:
         """Return weighted rows and their numbers."""
         X, y = self._read_training_rows(X, y, y_numeric=True)
@@ -217,13 +220,19 @@ class InfiniteEnsembleRegressor(EnsembleRegressor):
 
     @with_callbacks
     @within_n_jobs
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: ArrayLike | Blocks,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """Fit the ensemble.
 
         Parameters
         ----------
-        X : array-like, sparse matrix or DataFrame of shape (n, n_features)
-            Training rows.
+        X : array-like, sparse matrix or DataFrame of shape (n, n_features), or Blocks
+            Training rows; `kernsemble.streaming.Blocks` reads rows, targets and weights from
+            files or an iterator, block by block, for the additive solver.
         y : array-like of shape (n,)
             Target numbers.
         sample_weight : array-like of shape (n,), optional
@@ -235,11 +244,18 @@ class InfiniteEnsembleRegressor(EnsembleRegressor):
         """
         self._check_settings()
         with self._replace_last_fit() as last:
-            self._fit(X, y, sample_weight, last)
+            if isinstance(X, Blocks):
+                fit_to_blocks(self, local_source(X, y, sample_weight), last)
+            else:
+                self._fit(X, y, sample_weight, last)
         return self
 
     def _fit(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, last: Machines | None
+        self,
+        X: ArrayLike,
+        y: ArrayLike | None,
+        sample_weight: ArrayLike | None,
+        last: Machines | None,
     ) -> None:
         rows, target = self._read(X, y, sample_weight)
         backend = self._choose_backend(rows)

@@ -13,12 +13,15 @@ from kernsemble._jobs import within_n_jobs
 from kernsemble._progress import Task, with_callbacks
 from kernsemble._typing import ArrayLike, FloatArray, IntArray, Rows
 from kernsemble.kernels import Kernel
+from kernsemble.streaming import Blocks
 from kernsemble.svm.model_selection.cross_validation import HeldOutNumbers
 from kernsemble.svm.model_selection.grid import Variant
 from kernsemble.svm.model_selection.out_of_fold import OutOfFold
 from kernsemble.svm.model_selection.selecting_estimator import SelectsSettings
 from kernsemble.svm.problem import TargetScale
 from kernsemble.svm.regressor import EnsembleRegressor
+from kernsemble.svm.streams.selection import select_on_blocks
+from kernsemble.svm.streams.sources import local_source
 from kernsemble.svm.vote.problem import VoteProblem
 
 GRID = tuple(2.0**power for power in range(-11, 8, 2))  # values of C, in standard deviations of y
@@ -229,8 +232,8 @@ class InfiniteEnsembleRegressorCV(SelectsSettings, EnsembleRegressor):
     @within_n_jobs
     def fit(
         self,
-        X: ArrayLike,
-        y: ArrayLike,
+        X: ArrayLike | Blocks,
+        y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
     ) -> Self:
@@ -238,8 +241,10 @@ class InfiniteEnsembleRegressorCV(SelectsSettings, EnsembleRegressor):
 
         Parameters
         ----------
-        X : array-like, sparse matrix or DataFrame of shape (n, n_features)
-            Training rows.
+        X : array-like, sparse matrix or DataFrame of shape (n, n_features), or Blocks
+            Training rows; `kernsemble.streaming.Blocks` reads rows, targets and weights from
+            files or an iterator, block by block, for the additive solver. Their folds are
+            random, `cv` is the number of them, and `scoring` the name of a score.
         y : array-like of shape (n,)
             Target numbers.
         sample_weight : array-like of shape (n,), optional
@@ -255,13 +260,16 @@ class InfiniteEnsembleRegressorCV(SelectsSettings, EnsembleRegressor):
         self._check_settings()
         epsilons = as_grid("epsilons", self.epsilons, check_not_negative)
         with self._replace_last_fit():
+            if isinstance(X, Blocks):
+                select_on_blocks(self, local_source(X, y, sample_weight, groups))
+                return self
             self._fit(X, y, sample_weight, groups, epsilons)
         return self
 
     def _fit(
         self,
         X: ArrayLike,
-        y: ArrayLike,
+        y: ArrayLike | None,
         sample_weight: ArrayLike | None,
         groups: ArrayLike | None,
         epsilons: list[float],

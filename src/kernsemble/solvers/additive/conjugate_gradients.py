@@ -15,6 +15,7 @@ import numpy as np
 
 from kernsemble._jit import jit, jit_sums
 from kernsemble._typing import FloatArray, IntArray
+from kernsemble.solvers.additive.rows import Curved
 from kernsemble.solvers.additive.tables import Tables, inner
 
 TABLES_PER_TASK = 64
@@ -23,8 +24,7 @@ TIME_PER_LEVEL = 10  # time of the preconditioner per level, in codes of a produ
 
 def solve_by_products(
     tables: Tables,
-    codes: IntArray,
-    weight: FloatArray,
+    curved: Curved,
     right: FloatArray,
     right_bias: float,
     shrinkage: float,
@@ -32,11 +32,11 @@ def solve_by_products(
 ) -> tuple[FloatArray, float, int, bool]:
     """Return the solution, its bias, the number of products, and whether they were enough.
 
-    The arguments are those of `solve_by_factor`; `shrinkage` is the residual to stop at, relative
-    to that of zero, in the norm of the preconditioner.
+    `right` and `right_bias` are those of `solve_by_factor`; `shrinkage` is the residual to stop
+    at, relative to that of zero, in the norm of the preconditioner.
     """
-    total = weight.sum() or 1.0
-    mass = tables.sums(weight, codes)
+    mass, total = curved.masses()
+    total = total or 1.0
     mean = tables.edges_of(mass) / total
     r = right - mean * right_bias
     z, product = np.zeros_like(r), 0
@@ -45,10 +45,10 @@ def solve_by_products(
     direction, size = s, inner(r, s)
     enough = shrinkage**2 * size
     while size > enough and product < max_products:
-        change = weight * tables.at_rows(tables.levels_of(direction), codes)
-        image = tables.edges_of(tables.sums(change, codes))
+        sums, change = curved.product(tables.levels_of(direction))
+        image = tables.edges_of(sums)
         product += 1
-        step = size / _complete(image, direction, mean, change.sum())
+        step = size / _complete(image, direction, mean, change)
         _move(z, step, direction)
         _move(r, -step, image)
         s = preconditioner.solve(r)

@@ -15,6 +15,7 @@ import numpy as np
 from kernsemble._jit import jit
 from kernsemble._typing import FloatArray, IntArray
 from kernsemble.solvers.additive.result import AdditiveSolution
+from kernsemble.solvers.additive.rows import MemoryRows
 from kernsemble.solvers.additive.stages import KinkedRun, relative
 from kernsemble.solvers.additive.tables import Tables, inner
 from kernsemble.solvers.interrupts import Watch
@@ -135,7 +136,8 @@ class Descent:
     def hand_over(self) -> AdditiveSolution:
         """Continue with Newton's method."""
         left = self.max_iter - self.n_iter
-        run = KinkedRun(self.tables, self.loss, self.tol, left, self.solution(), self.watch)
+        rows = MemoryRows(self.tables, self.loss)
+        run = KinkedRun(rows, self.tol, left, self.solution(), self.watch)
         run.width = min(run.width, HANDED_WIDTH * self.gap * run.spread)
         run.n_before, run.method = self.n_iter, "descent, newton"
         return run.finish()

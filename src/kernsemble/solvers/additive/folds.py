@@ -10,9 +10,10 @@ from dataclasses import replace
 import numpy as np
 
 from kernsemble._threads import n_threads, run
-from kernsemble._typing import IntArray
+from kernsemble._typing import FloatArray, IntArray
 from kernsemble.solvers.additive.result import AdditiveSolution
-from kernsemble.solvers.additive.solve import Method, solve_additive
+from kernsemble.solvers.additive.row_blocks import BlockRows
+from kernsemble.solvers.additive.solve import Method, solve_additive, solve_on_rows
 from kernsemble.solvers.additive.tables import Tables, inner
 from kernsemble.solvers.folds import Fold
 from kernsemble.solvers.interrupts import StopSignal, Watch
@@ -109,21 +110,53 @@ def solve_additive_folds(
     return run(work, held_out, on_error=stop.set, fewest=2)
 
 
-def _stretched(
-    tables: Tables, solution: AdditiveSolution, loss: Kinked, ratio: float
-) -> AdditiveSolution:
-    r"""Return a start with the coefficients expected for `ratio` times the strengths.
+def stretch_factor(tables: Tables, bounded: FloatArray, free: FloatArray, ratio: float) -> float:
+    r"""Return the factor expected of free coefficients for `ratio` times the strengths.
 
     Coefficients at a bound stay at it. The others are multiplied by the factor t that is the
     optimum of the dual problem, between 1 and the ratio: if B and F are the parts of
     :math:`\Phi^\top\beta` of either,
 
     .. math:: t = 1 - (\text{ratio} - 1) \langle B, F\rangle / \|F\|^2 .
+
+    `bounded` and `free` are the sums of these coefficients of each level.
     """
-    is_bounded = (solution.beta == loss.lower) | (solution.beta == loss.upper)
-    bounded = np.where(is_bounded, solution.beta, 0.0)
-    free = solution.beta - bounded
-    B, F = (tables.edges_of(tables.sums(part)) for part in (bounded, free))
+    B, F = tables.edges_of(bounded), tables.edges_of(free)
     size = inner(F, F)
     t = 1.0 - (ratio - 1.0) * inner(B, F) / size if size > 0.0 else 1.0
-    return replace(solution, beta=ratio * bounded + min(max(t, 1.0), ratio) * free)
+    return min(max(t, 1.0), ratio)
+
+
+def _stretched(
+    tables: Tables, solution: AdditiveSolution, loss: Kinked, ratio: float
+) -> AdditiveSolution:
+    """Return a start with the coefficients expected for `ratio` times the strengths."""
+    bounded, free = loss.parted(solution.beta)
+    t = stretch_factor(tables, tables.sums(bounded), tables.sums(free), ratio)
+    return replace(solution, beta=ratio * bounded + t * free)
+
+
+def solve_path_on_blocks(
+    rows: BlockRows,
+    Cs: Sequence[float],
+    *,
+    tol: float = 1e-4,
+    max_iter: int = 500,
+    start: AdditiveSolution | None = None,
+    watch: Watch | None = None,
+) -> Iterator[AdditiveSolution]:
+    """Yield the solutions on rows in blocks, as `solve_additive_path` does on rows in memory.
+
+    Solutions have neither decision values nor coefficients of rows: these stay with the blocks.
+    """
+    previous_C = None
+    for C in Cs:
+        if previous_C is not None and rows.is_kinked:
+            ratio = C / previous_C
+            rows.note("stretch", ratio, stretch_factor(rows.tables, *rows.parted_forces(), ratio))
+        rows.set_strength(C)
+        start = solve_on_rows(rows, tol, max_iter, start, watch)
+        previous_C = C
+        yield start
+        if start.status is Status.INTERRUPTED:
+            return

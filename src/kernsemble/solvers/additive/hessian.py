@@ -26,14 +26,33 @@ SMALLEST_PIVOT = 1e-14  # relative increase of the diagonal if rounding makes it
 
 
 def solve_by_factor(
+    matrix: FloatArray, right: FloatArray, right_bias: float
+) -> tuple[FloatArray, float]:
+    """Return the solution of the Newton system for a Hessian, which is overwritten.
+
+    Parameters
+    ----------
+    matrix : array of shape (n_levels + 1, n_levels + 1)
+        The Hessian of the loss, as `hessian` returns it.
+    right : array of shape (n_levels,)
+        Right-hand side.
+    right_bias : float
+        Right-hand side of the row of the bias.
+    """
+    M, diagonal = len(right), matrix.diagonal().copy()
+    diagonal[:M] += 1.0
+    diagonal[M] = diagonal[M] or 1.0
+    solution = solve_definite(matrix, diagonal, np.append(right, right_bias))
+    return solution[:M], float(solution[M])
+
+
+def hessian(
     tables: Tables,
     codes: IntArray,
     weight: FloatArray,
-    right: FloatArray,
-    right_bias: float,
     entries_in_cache: int = ENTRIES_IN_CACHE,
-) -> tuple[FloatArray, float]:
-    """Return the solution of the Newton system for some rows and their curvatures.
+) -> FloatArray:
+    r"""Return :math:`(\Phi, 1)^\top W (\Phi, 1)`, the lower half of its blocks, the bias last.
 
     Parameters
     ----------
@@ -43,10 +62,6 @@ def solve_by_factor(
         Codes of the rows with a curvature.
     weight : array of shape (k,)
         Their curvatures.
-    right : array of shape (n_levels,)
-        Right-hand side.
-    right_bias : float
-        Right-hand side of the row of the bias.
     entries_in_cache : int
         Largest number of entries of the blocks that are filled together.
     """
@@ -69,11 +84,8 @@ def solve_by_factor(
     groups = _groups_of_blocks(offsets, entries_in_cache)
     tables.share(work, groups, codes.size * (tables.n_tables + 1) // 2 + M * M)
     matrix[M, :M] = tables.edges_of(tables.sums(weight, codes))
-    diagonal = matrix.diagonal().copy()
-    diagonal[:M] += 1.0
-    diagonal[M] = weight.sum() or 1.0
-    solution = solve_definite(matrix, diagonal, np.append(right, right_bias))
-    return solution[:M], float(solution[M])
+    matrix[M, M] = weight.sum()
+    return matrix
 
 
 def solve_definite(matrix: FloatArray, diagonal: FloatArray, right: FloatArray) -> FloatArray:

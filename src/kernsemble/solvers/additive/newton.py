@@ -11,8 +11,8 @@ import numpy as np
 
 from kernsemble._typing import FloatArray
 from kernsemble.solvers.additive.newton_system import NewtonSystem
-from kernsemble.solvers.additive.tables import Tables, inner
-from kernsemble.solvers.losses import Smooth, Smoothed
+from kernsemble.solvers.additive.rows import Rows
+from kernsemble.solvers.additive.tables import inner
 
 FLATNESS = 0.3  # slope at which a line search ends, relative to the first
 BALANCE = 1e-11  # largest sum of the forces, relative to the sum of their absolute values
@@ -20,25 +20,23 @@ MAX_TRIALS = 60  # maximum number of trials of a line search
 
 
 class Point:
-    r"""The current point of Newton's method: tables, bias, and the loss with its derivatives.
+    r"""The current point of Newton's method: tables, bias, and sums over the rows there.
 
     Attributes
     ----------
-    z, bias, f
-        The tables as rises over edges, the bias and the decision values.
-    beta, curvature, loss
-        Forces, curvatures and total of the loss.
+    rows : Rows
+        The rows, at the stage of the loss that is minimised, and their decision values.
+    z, bias
+        The tables as rises over edges, and the bias.
+    totals : Totals
+        Total of the loss, of the forces and of the curvatures.
     force
         :math:`\Phi^\top\beta`; the gradient is ``z - force``.
     """
 
-    def __init__(
-        self, tables: Tables, smooth: Smooth | Smoothed, z: FloatArray, bias: float
-    ) -> None:
-        self.tables, self.smooth, self.z, self.bias = tables, smooth, z, bias
-        self.f = tables.at_rows(tables.levels_of(z)) + bias
-        self.beta, self.curvature = np.empty(tables.n_rows), np.empty(tables.n_rows)
-        self.loss = smooth.evaluate(self.f, self.beta, self.curvature)
+    def __init__(self, rows: Rows, z: FloatArray, bias: float) -> None:
+        self.rows, self.tables, self.z, self.bias = rows, rows.tables, z, bias
+        self.totals = rows.place(self.tables.levels_of(z), bias)
         self.settle()
 
     @property
@@ -50,36 +48,33 @@ class Point:
     @property
     def objective(self) -> float:
         """The objective that is minimised."""
-        return 0.5 * inner(self.z, self.z) + self.loss
+        return 0.5 * inner(self.z, self.z) + self.totals.loss
 
     def settle(self) -> None:
         """Find the best bias and the forces there."""
         low, high, step = -np.inf, np.inf, 1.0
         for trial in range(MAX_TRIALS):
-            total = float(self.beta.sum())
-            if abs(total) <= BALANCE * float(np.abs(self.beta).sum()):
+            _, total, effort, bend = self.totals
+            if abs(total) <= BALANCE * effort:
                 break
             low, high = (0.0, high) if total > 0.0 else (low, 0.0)
-            bend = float(self.curvature.sum())
             shift = total / bend if bend > 0.0 else np.copysign(step, total)
             step *= 2.0
             if not low < shift < high or (trial > 8 and np.isfinite(high - low)):
                 shift = 0.5 * (low + high)
-            self._move(self.f + shift, shift)
+            self.totals, self.bias = self.rows.shift(shift), self.bias + shift
             low, high = low - shift, high - shift
-        self.force = self.tables.edges_of(self.tables.sums(self.beta))
+        self.force = self.tables.edges_of(self.rows.forces())
 
     def step(self, system: NewtonSystem) -> None:
         """Minimise the objective along the Newton direction, and settle the bias."""
         gradient = self.z - self.force
-        dz, db = system.solve(self.curvature, -gradient, float(self.beta.sum()))
-        df = self.tables.at_rows(self.tables.levels_of(dz)) + db
-        f, slope, bend = self.f, inner(self.z, dz), inner(dz, dz)
-        first = slope - inner(self.beta, df)
+        dz, db = system.solve(-gradient, self.totals.force)
+        slope, bend = inner(self.z, dz), inner(dz, dz)
+        first = slope - self.rows.aim(self.tables.levels_of(dz), db)
         low, high, t, at_low, at_high = 0.0, np.inf, 1.0, first, np.inf
         for _ in range(MAX_TRIALS):
-            self._move(f + t * df, 0.0)
-            here = slope + t * bend - inner(self.beta, df)
+            here = slope + t * bend - self.rows.move(t)
             if abs(here) <= FLATNESS * abs(first) or (high < np.inf and high - low <= 1e-12 * high):
                 break
             low, at_low, high, at_high = (
@@ -91,8 +86,5 @@ class Point:
             share = at_low / (at_low - at_high)
             t = low + min(max(share, 0.1), 0.9) * (high - low)
         self.z, self.bias = self.z + t * dz, self.bias + t * db
+        self.totals = self.rows.totals()
         self.settle()
-
-    def _move(self, f: FloatArray, shift: float) -> None:
-        self.f, self.bias = f, self.bias + shift
-        self.loss = self.smooth.evaluate(f, self.beta, self.curvature)

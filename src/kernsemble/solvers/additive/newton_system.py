@@ -6,7 +6,7 @@ from kernsemble._typing import FloatArray, IntArray
 from kernsemble.solvers.additive.conjugate_gradients import solve_by_products
 from kernsemble.solvers.additive.gram import RowProducts, solve_by_rows
 from kernsemble.solvers.additive.hessian import solve_by_factor
-from kernsemble.solvers.additive.tables import Tables
+from kernsemble.solvers.additive.rows import Rows
 
 SHRINKAGE = 0.1  # factor by which conjugate gradients reduce the residual
 FEWEST_PRODUCTS = 6.0  # smallest number of products expected for a Newton step, measured
@@ -17,7 +17,6 @@ MULTIPLICATIONS_PER_ADDITION = 20.0  # multiplications of a Cholesky factor per 
 ADDITIONS_PER_CODE = 1.25  # time of a product per code, in histogram additions
 ADDITIONS_PER_LEVEL = 20.0  # time of a product per level, in histogram additions
 COMPARISONS_PER_ADDITION = 5.0  # comparisons of two codes per histogram addition
-LARGEST_SHARE = 0.7  # largest share of the rows whose codes are copied
 
 
 class NewtonSystem:
@@ -32,28 +31,26 @@ class NewtonSystem:
 
     Parameters
     ----------
-    tables : Tables
-        The tables of the problem.
+    rows : Rows
+        The rows of the problem.
     fewest_products : float
         Smallest number of products that is expected for a step.
     """
 
-    def __init__(self, tables: Tables, fewest_products: float = FEWEST_PRODUCTS) -> None:
-        self.tables, self.n_products, self.n_factors = tables, 0, 0
+    def __init__(self, rows: Rows, fewest_products: float = FEWEST_PRODUCTS) -> None:
+        self.rows, self.tables = rows, rows.tables
+        self.n_products, self.n_factors = 0, 0
         self.fewest_products = self.expected = fewest_products
-        self.row_products = RowProducts(tables)
+        self.row_products = RowProducts(rows.tables)
 
-    def solve(
-        self, curvature: FloatArray, right: FloatArray, right_bias: float
-    ) -> tuple[FloatArray, float]:
-        """Return the Newton direction of tables and bias."""
-        rows = np.flatnonzero(curvature)
-        by_levels, by_rows = self._cost_by_levels(len(rows)), self._cost_by_rows(rows)
-        worth = self._products_worth(min(by_levels, by_rows), len(rows))
+    def solve(self, right: FloatArray, right_bias: float) -> tuple[FloatArray, float]:
+        """Return the Newton direction of tables and bias at the current curvatures."""
+        n, places = self.rows.n_curved(), self.rows.curved_places()
+        by_levels, by_rows = self._cost_by_levels(n), self._cost_by_rows(places)
+        worth = self._products_worth(min(by_levels, by_rows), n)
         if worth >= min(self.expected, MAX_PRODUCTS):
-            codes, weight = self._codes_and_weights(rows, curvature)
             dz, db, n, is_enough = solve_by_products(
-                self.tables, codes, weight, right, right_bias, SHRINKAGE, worth
+                self.tables, self.rows.curved(), right, right_bias, SHRINKAGE, worth
             )
             self.n_products += n
             self.expected = max(float(n if is_enough else 2 * n), self.fewest_products)
@@ -62,16 +59,10 @@ class NewtonSystem:
         self.expected = max(FORGETTING * self.expected, self.fewest_products)
         self.n_factors += 1
         if by_rows < by_levels:
-            return solve_by_rows(self.row_products, rows, curvature[rows], right, right_bias)
-        codes, weight = self._codes_and_weights(rows, curvature)
-        return solve_by_factor(self.tables, codes, weight, right, right_bias)
-
-    def _codes_and_weights(
-        self, rows: IntArray, curvature: FloatArray
-    ) -> tuple[IntArray, FloatArray]:
-        if len(rows) > LARGEST_SHARE * len(curvature):
-            return self.tables.codes, curvature
-        return self.tables.codes_of(rows), curvature[rows]
+            assert places is not None
+            weight = self.rows.curvature[places]
+            return solve_by_rows(self.row_products, places, weight, right, right_bias)
+        return solve_by_factor(self.rows.curved().hessian(), right, right_bias)
 
     def _cost_by_levels(self, n: int) -> float:
         D, M = self.tables.n_tables, float(self.tables.n_levels)
@@ -79,8 +70,8 @@ class NewtonSystem:
             return np.inf
         return 0.5 * n * D * (D + 1) + M**3 / 3.0 / MULTIPLICATIONS_PER_ADDITION
 
-    def _cost_by_rows(self, rows: IntArray) -> float:
-        if not 0 < len(rows) <= LARGEST_MATRIX:
+    def _cost_by_rows(self, rows: IntArray | None) -> float:
+        if rows is None or not 0 < len(rows) <= LARGEST_MATRIX:
             return np.inf
         n, n_new = float(len(rows)), self.row_products.n_new(rows)
         comparisons = 0.5 * n_new**2 * self.tables.n_tables / COMPARISONS_PER_ADDITION

@@ -121,20 +121,22 @@ def _column_levels(
 ) -> Levels:
     column = X[:, d].astype(np.float64)
     return (
-        _category_levels(column, weight)
+        category_levels(column, weight)
         if is_category[d]
-        else _number_levels(column, weight, max_levels)
+        else number_levels(column, weight, max_levels)
     )
 
 
-def _category_levels(column: FloatArray, weight: FloatArray) -> Levels:
+def category_levels(column: FloatArray, weight: FloatArray) -> Levels:
+    """Return the levels of weighted categories, without members."""
     known = column[(weight > 0.0) & (column >= 0.0)]
     n_categories = int(known.max()) + 1 if len(known) > 0 else 0
     one = np.ones(1, dtype=np.intp)
     return Levels(np.full(1, np.nan), np.empty(0), n_categories, np.empty(0), one, 0)
 
 
-def _number_levels(column: FloatArray, weight: FloatArray, max_levels: int) -> Levels:
+def number_levels(column: FloatArray, weight: FloatArray, max_levels: int) -> Levels:
+    """Return the levels of weighted numbers, without members."""
     is_missing = np.isnan(column)
     holds_missing = bool((weight[is_missing] > 0.0).any())
     is_present = ~is_missing & (weight > 0.0)
@@ -232,18 +234,35 @@ def _encoded(
     rows_per_task: int,
 ) -> tuple[list[Levels], BoolArray]:
     """Encode all rows; return levels with values and weights of all rows, and which are exact."""
+    tally, is_right = encode_and_tally(X, weight, levels, codes, rows_per_task)
+    return finished(levels, tally), is_right
+
+
+def encode_and_tally(
+    X: FloatArray,
+    weight: FloatArray,
+    levels: Sequence[Levels],
+    codes: IntArray,
+    rows_per_task: int = ROWS_PER_TASK,
+) -> tuple[FloatArray, BoolArray]:
+    """Encode rows; return sums and weights of the members of all levels, and which are exact."""
     encoder = Encoder.from_levels(levels)
 
     def work(rows: slice) -> tuple[FloatArray, FloatArray, BoolArray]:
         encoder.encode(X[rows], codes[:, rows])
         return encoder.tally(X[rows], codes[:, rows], weight[rows])
 
+    if len(X) == 0:
+        return np.zeros((2, len(encoder.columns.values))), np.ones(len(levels), dtype=bool)
     totals, masses, rights = zip(*run(work, blocks(len(X), rows_per_task)), strict=True)
-    total, mass = np.sum(totals, axis=0), np.sum(masses, axis=0)
-    offsets = encoder.columns.offsets
-    columns = zip(levels, offsets, offsets[1:], strict=False)
-    finished = [_with_members(each, total[a:b], mass[a:b]) for each, a, b in columns]
-    return finished, np.all(rights, axis=0)
+    return np.array([np.sum(totals, axis=0), np.sum(masses, axis=0)]), np.all(rights, axis=0)
+
+
+def finished(levels: Sequence[Levels], tally: FloatArray) -> list[Levels]:
+    """Return levels with the values and weights of their members, from the tallies of all rows."""
+    ends = np.cumsum([each.n_levels for each in levels])
+    tallies = np.split(tally, ends[:-1], axis=1)
+    return [_with_members(each, *mine) for each, mine in zip(levels, tallies, strict=True)]
 
 
 def _with_members(levels: Levels, total: FloatArray, mass: FloatArray) -> Levels:

@@ -7,6 +7,7 @@ import numpy as np
 from kernsemble._arguments import check_choice
 from kernsemble.solvers.additive.descent import MAX_PASSES, Descent
 from kernsemble.solvers.additive.result import AdditiveSolution
+from kernsemble.solvers.additive.rows import MemoryRows, Rows
 from kernsemble.solvers.additive.stages import KinkedRun, SmoothRun
 from kernsemble.solvers.additive.tables import Tables
 from kernsemble.solvers.interrupts import Watch
@@ -84,14 +85,26 @@ def solve_additive(
                 f'method = "descent" does not support the {type(loss).__name__} loss: '
                 'use "newton" or "auto"'
             )
-        return SmoothRun(tables, loss, tol, max_iter, start, watch).finish()
+        return solve_on_rows(MemoryRows(tables, loss), tol, max_iter, start, watch)
     assert isinstance(loss, Kinked)
     if method == "descent" and tables.pairs:
         raise ValueError('method = "descent" does not support pairs of columns: use "newton"')
     if method == "descent" or (method == "auto" and descent_pays(tables, loss)):
         rng = np.random.default_rng(seed)
         return Descent(tables, loss, tol, max_iter, start, watch, rng, max_passes).finish()
-    return KinkedRun(tables, loss, tol, max_iter, start, watch).finish()
+    return solve_on_rows(MemoryRows(tables, loss), tol, max_iter, start, watch)
+
+
+def solve_on_rows(
+    rows: Rows,
+    tol: float = 1e-4,
+    max_iter: int = 500,
+    start: AdditiveSolution | None = None,
+    watch: Watch | None = None,
+) -> AdditiveSolution:
+    """Solve by Newton's method, with the rows in memory or in blocks; see `solve_additive`."""
+    method = KinkedRun if rows.is_kinked else SmoothRun
+    return method(rows, tol, max_iter, start, watch).finish()
 
 
 def descent_pays(tables: Tables, loss: Kinked) -> bool:

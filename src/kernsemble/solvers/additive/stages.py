@@ -16,9 +16,9 @@ from kernsemble._typing import FloatArray
 from kernsemble.solvers.additive.newton import Point
 from kernsemble.solvers.additive.newton_system import NewtonSystem
 from kernsemble.solvers.additive.result import AdditiveSolution
-from kernsemble.solvers.additive.tables import Tables, inner
+from kernsemble.solvers.additive.rows import Rows
+from kernsemble.solvers.additive.tables import inner
 from kernsemble.solvers.interrupts import Watch
-from kernsemble.solvers.losses import Kinked, Loss, Smooth, Smoothed
 from kernsemble.solvers.result import Status
 
 EASY_STRENGTH = 2.0  # C times the mean squared norm of a row in the first stage
@@ -36,20 +36,20 @@ class NewtonRun(ABC):
 
     def __init__(
         self,
-        tables: Tables,
-        loss: Loss,
+        rows: Rows,
         tol: float,
         max_iter: int,
         start: AdditiveSolution | None,
         watch: Watch | None,
     ) -> None:
-        self.tables, self.tol, self.max_iter, self.watch = tables, tol, max_iter, watch
-        self.system, self.status = NewtonSystem(tables), Status.STOPPED
-        self.start = start
-        self.z = np.zeros(tables.n_levels) if start is None else start.z
+        self.rows, self.tables = rows, rows.tables
+        self.tol, self.max_iter, self.watch = tol, max_iter, watch
+        self.system, self.status = NewtonSystem(rows), Status.STOPPED
+        self.start, self.presence = start, rows.presence()
+        self.z = np.zeros(self.tables.n_levels) if start is None else start.z
         self.bias = 0.0 if start is None else start.bias
         self.n_iter, self.n_before, self.method = 0, 0, "newton"
-        self.strength = loss.mean_strength
+        self.strength = self.presence.strength / max(self.presence.n_rows, 1.0)
         self.growth = 1.0 if start is None else self.strength / max(start.strength, 1e-300)
 
     def finish(self) -> AdditiveSolution:
@@ -79,27 +79,19 @@ class NewtonRun(ABC):
         self.n_iter += 1
         return True
 
-    def easiness(self, C: FloatArray) -> float:
-        """Return the factor of 1/strength, or of width, for an easy problem."""
-        norms = self.tables.squared_norms()[C > 0.0]
-        norm = float(norms.mean()) if len(norms) > 0 else 0.0
+    @property
+    def easiness(self) -> float:
+        """The factor of 1/strength, or of width, for an easy problem."""
+        norm = self.presence.squared_norm / max(self.presence.n_rows, 1.0)
         return max(norm * self.strength / EASY_STRENGTH, 1.0)
 
-    def summary(
-        self,
-        z: FloatArray,
-        bias: float,
-        decisions: FloatArray,
-        beta: FloatArray,
-        primal: float,
-        dual: float,
-    ) -> AdditiveSolution:
+    def summary(self, z: FloatArray, bias: float, primal: float, dual: float) -> AdditiveSolution:
         """Return the solution with the statistics of the run."""
         return AdditiveSolution(
             tables=self.tables.split(self.tables.levels_of(z)),
             bias=bias,
-            decisions=decisions,
-            beta=beta,
+            decisions=self.rows.decisions,
+            beta=self.rows.coefficients,
             primal=primal,
             dual=dual,
             gap=relative(primal - dual, primal),
@@ -116,16 +108,12 @@ class NewtonRun(ABC):
 class SmoothRun(NewtonRun):
     """A smooth loss, with growing strengths if it has corners."""
 
-    def __init__(self, tables: Tables, loss: Smooth, *arguments: Any) -> None:
-        super().__init__(tables, loss, *arguments)
-        self.loss = loss
-
     def advance(self) -> None:
-        easier = 1.0 / self.easiness(self.loss.strengths) if self.loss.has_corners else 1.0
+        easier = 1.0 / self.easiness if self.rows.has_corners else 1.0
         if self.start is not None:
             easier = min(max(easier, GROWTH / self.growth), 1.0)
         while True:
-            point = Point(self.tables, self.loss.times(easier), self.z, self.bias)
+            point = self.point(easier)
             tol = self.tol if easier == 1.0 else max(self.tol, LOOSE)
             while (gap := relative(point.gap, point.objective)) > tol:
                 if not self.took_step(point, gap):
@@ -135,29 +123,35 @@ class SmoothRun(NewtonRun):
                 return
             easier = min(GROWTH * easier, 1.0)
 
+    def point(self, easier: float) -> Point:
+        """Return the current point at a share of the strengths."""
+        self.rows.set_stage(easier)
+        return Point(self.rows, self.z, self.bias)
+
     def solution(self) -> AdditiveSolution:
-        point = Point(self.tables, self.loss, self.z, self.bias)
-        dual = point.objective - point.gap
-        return self.summary(point.z, point.bias, point.f, point.beta, point.objective, dual)
+        point = self.point(1.0)
+        return self.summary(point.z, point.bias, point.objective, point.objective - point.gap)
 
 
 class KinkedRun(NewtonRun):
     """A kinked loss, smoothed over a decreasing width."""
 
-    def __init__(self, tables: Tables, loss: Kinked, *arguments: Any) -> None:
-        super().__init__(tables, loss, *arguments)
-        self.loss = loss
-        C = loss.strengths
-        self.spread = float(np.std(loss.p[C > 0.0])) if (C > 0.0).any() else 0.0
-        self.spread = self.spread or 1.0
-        self.width = self.spread * self.easiness(C)
-        self.center = np.zeros(tables.n_rows)
+    def __init__(self, rows: Rows, *arguments: Any) -> None:
+        super().__init__(rows, *arguments)
+        self.spread = self._spread_of_targets() or 1.0
+        self.width = self.spread * self.easiness
         if self.start is not None:
-            self.center = np.clip(self.start.beta, loss.lower, loss.upper)
+            rows.restart(self.start.beta)
             again = STARTING_WIDTH * max(self.growth, 1.0) * self.spread
             self.width = min(self.width, again)
         self.primal, self.dual, self.gap = np.inf, -np.inf, np.inf
-        self.best_z, self.best_bias, self.best_beta = self.z, self.bias, self.center
+        self.best_z, self.best_bias = self.z, self.bias
+
+    def _spread_of_targets(self) -> float:
+        """Return the standard deviation of the targets of the rows that are present."""
+        n = max(self.presence.n_rows, 1.0)
+        mean = self.rows.target_sums(0.0)[0] / n
+        return float(np.sqrt(self.rows.target_sums(mean)[1] / n))
 
     def advance(self) -> None:
         n_idle = 0  # stages in a row that took no step
@@ -165,7 +159,7 @@ class KinkedRun(NewtonRun):
             point, n_before = self.point(), self.n_iter
             while not self.has_ended(point):
                 if point.gap <= TIGHTNESS * self.gap:
-                    self.center = point.beta
+                    self.rows.recenter()
                     self.width = max(self.width / GROWTH, SMALLEST_WIDTH * self.spread)
                     break
                 if self.n_iter - n_before >= STEPS_PER_STAGE:
@@ -180,26 +174,27 @@ class KinkedRun(NewtonRun):
 
     def point(self) -> Point:
         """Return the current point with the width of this stage."""
-        smooth = Smoothed(self.loss, self.width, self.center)
-        return Point(self.tables, smooth, self.z, self.bias)
+        self.rows.set_stage(self.width)
+        return Point(self.rows, self.z, self.bias)
 
     def has_ended(self, point: Point) -> bool:
         """Return whether the best primal and dual objectives agree within tol."""
-        primal = 0.5 * inner(point.z, point.z) + self.loss.value(point.f)
-        dual = -self.loss.conjugate(point.beta) - 0.5 * inner(point.force, point.force)
+        loss, conjugate = self.rows.kinked_values()
+        primal = 0.5 * inner(point.z, point.z) + loss
+        dual = -conjugate - 0.5 * inner(point.force, point.force)
         self.gap = primal - dual
         if primal < self.primal:
             self.primal, self.best_z, self.best_bias = primal, point.z, point.bias
         if dual > self.dual:
-            self.dual, self.best_beta = dual, point.beta.copy()
+            self.dual = dual
+            self.rows.keep()
         return relative(self.primal - self.dual, self.primal) <= self.tol
 
     def solution(self) -> AdditiveSolution:
-        f, bias = self.tables.at_rows(self.tables.levels_of(self.best_z)), self.best_bias
-        if not self.loss.determines_bias(self.best_beta):
-            bias = self.loss.best_bias(f)
-            self.primal = 0.5 * inner(self.best_z, self.best_z) + self.loss.value(f + bias)
-        return self.summary(self.best_z, bias, f + bias, self.best_beta, self.primal, self.dual)
+        g = self.tables.levels_of(self.best_z)
+        bias, loss = self.rows.finish(g, self.best_bias)
+        primal = 0.5 * inner(self.best_z, self.best_z) + loss
+        return self.summary(self.best_z, bias, primal, self.dual)
 
 
 def relative(gap: float, primal: float) -> float:

@@ -123,12 +123,15 @@ class PreparedTables(PreparedRows):
     def inverse_mean_distance(self) -> float:
         """Return 1 over the mean of (K_ii + K_jj)/2 − K_ij.
 
-        The mean is the sum of the variances of the explicit features: s² F (1 − F), with F
-        the share of the rows beyond an edge.
+        That is the sum of the variances s² F (1 − F) of features, F the share beyond an edge.
         """
-        s = self.tables.scale
-        z = self.tables.edges_of(self.tables.sums(self.weight / self.weight.sum()))  # s F
+        s, z = self.tables.scale, self.tables.edges_of(self.shares)  # s F
         return inverse_or_one(float(s @ z - z @ z))
+
+    @cached_property
+    def shares(self) -> FloatArray:
+        """The share of each level in the weight of all rows."""
+        return self.tables.sums(self.weight / self.weight.sum())
 
     def solve(
         self,
@@ -167,7 +170,7 @@ class PreparedTables(PreparedRows):
                 replace(tables, has_threads=is_single),
                 problem.loss.times(C / problem.penalty_unit),
                 tol=settings.tol,
-                max_iter=_max_iter(settings),
+                max_iter=max_iter(settings),
                 start=starts[place],
                 watch=watch,
             )
@@ -295,7 +298,7 @@ class PreparedTables(PreparedRows):
                 prepared.tables,
                 problem.loss.times(C / problem.penalty_unit),
                 tol=settings.tol,
-                max_iter=_max_iter(settings),
+                max_iter=max_iter(settings),
                 start=start,
             )
             for problem, start in zip(problems, starts, strict=True)
@@ -315,7 +318,7 @@ class PreparedTables(PreparedRows):
             Cs,
             held_out,
             tol=settings.tol,
-            max_iter=_max_iter(settings),
+            max_iter=max_iter(settings),
             on_solved=on_solved,
         )
 
@@ -454,6 +457,7 @@ def dense_rows(X: Rows, budget: Budget) -> FloatArray:
     return X.toarray()
 
 
-def _max_iter(settings: SolverSettings) -> int:
+def max_iter(settings: SolverSettings) -> int:
+    """Return the maximum number of iterations of a machine."""
     assert settings.max_iter is not None  # `TablesBackend.default_max_iter` at least
     return settings.max_iter

@@ -7,7 +7,7 @@ see the tables of all blocks one after another. A fitted block computes the code
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -76,6 +76,13 @@ class Block(ABC):
     def pairs(self) -> Sequence[PairTable]:
         """The tables if they are of pairs of columns, which have neither roots nor measures."""
         return ()
+
+    def coder(self) -> Callable[[IntArray], IntArray]:
+        """Return the function, without any rows, from codes of columns to those of the tables."""
+        raise ValueError(
+            "only tables of single columns, such as those of stumps and categories, can be fitted "
+            "to rows in blocks: use a kernel on columns, or fit rows in memory"
+        )
 
     @abstractmethod
     def fitted(self, heights: Sequence[FloatArray]) -> FittedBlock:

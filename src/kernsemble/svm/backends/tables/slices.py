@@ -180,6 +180,17 @@ class ShapeTables(FittedBlock):
 
 
 @dataclass(frozen=True, eq=False)
+class ColumnCoder:
+    """The codes of tables of single columns, given those of all columns."""
+
+    columns: IntArray
+
+    def __call__(self, codes: IntArray) -> IntArray:
+        is_all = np.array_equal(self.columns, np.arange(len(codes)))
+        return codes if is_all else codes[self.columns]
+
+
+@dataclass(frozen=True, eq=False)
 class Slicing(Block):
     """The slices of a kernel on training rows, and the levels of their views."""
 
@@ -232,6 +243,11 @@ class Slicing(Block):
 
     def measures(self) -> tuple[list[FloatArray], list[FloatArray]]:
         return self.views.measures(self.levels)
+
+    def coder(self) -> Callable[[IntArray], IntArray]:
+        if not all(map(self.views.sees_columns, self.views.parts)):
+            return super().coder()
+        return ColumnCoder(np.concatenate([part.columns for part in self.views.parts]))
 
     def fitted(self, heights: Sequence[FloatArray]) -> ShapeTables:
         return ShapeTables(self.views, tuple(self.levels), tuple(heights))
