@@ -34,10 +34,11 @@ class RowSample:
 
     def merged(self, other: Self, max_rows: int) -> Self:
         """Return the sample of both blocks."""
+        kept = _smallest(np.concatenate([self.priority, other.priority]), max_rows)
+        n = len(self.priority)
+        mine, theirs = kept[kept < n], kept[kept >= n] - n
         pairs = zip(vars(self).values(), vars(other).values(), strict=True)
-        X, weight, priority, place = (np.concatenate(pair) for pair in pairs)
-        kept = _smallest(priority, max_rows)
-        return type(self)(X[kept], weight[kept], priority[kept], place[kept])
+        return type(self)(*(np.concatenate([x[mine], y[theirs]]) for x, y in pairs))
 
     def in_order(self) -> Self:
         """Return the rows in the order of the data."""

@@ -271,8 +271,11 @@ class Survey:
 
     def _sample_for(self, merged: Sequence[ColumnSurvey]) -> RowSample:
         """Return the sample with the codes of the labels of all blocks."""
+        pairs = list(zip(self.columns, merged, strict=True))
+        if all((a.kind, a.labels) == (b.kind, b.labels) for a, b in pairs):
+            return self.sample
         X = self.sample.X.copy()
-        for d, (mine, both) in enumerate(zip(self.columns, merged, strict=True)):
+        for d, (mine, both) in enumerate(pairs):
             if both.kind != "category":
                 X[:, d] = np.nan if mine.kind == "category" else X[:, d]
                 continue
