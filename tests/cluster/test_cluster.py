@@ -27,7 +27,6 @@ da = pytest.importorskip("dask.array")
 pytestmark = [
     pytest.mark.large,
     pytest.mark.filterwarnings("ignore::ResourceWarning"),  # of sockets of killed workers
-    pytest.mark.xdist_group("cluster"),
 ]
 SETTINGS = {"loss": "logistic", "max_levels": 30, "tol": 1e-9}
 
@@ -36,7 +35,7 @@ SETTINGS = {"loss": "logistic", "max_levels": 30, "tol": 1e-9}
 def client():
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
         ) as cluster,
         distributed.Client(cluster) as client,
     ):

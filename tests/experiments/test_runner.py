@@ -125,7 +125,9 @@ def slow(cell):
 def test_a_cluster_that_loses_a_worker_gives_the_same_table(tmp_path):
     distributed = pytest.importorskip("distributed")
     alone = run_cells(CELLS, compute, Store(tmp_path / "alone.jsonl"))
-    with distributed.LocalCluster(n_workers=2, threads_per_worker=1) as cluster:
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, dashboard_address=":0"
+    ) as cluster:
         killed = []
 
         def kill_one(record):
@@ -148,7 +150,9 @@ def deadly(cell):
 @pytest.mark.slow
 def test_a_cell_that_kills_its_workers_is_a_failure(tmp_path):
     distributed = pytest.importorskip("distributed")
-    with distributed.LocalCluster(n_workers=1, threads_per_worker=1) as cluster:
+    with distributed.LocalCluster(
+        n_workers=1, threads_per_worker=1, dashboard_address=":0"
+    ) as cluster:
         store = Store(tmp_path / "dask.jsonl")
         records = run_cells(CELLS[:4], deadly, store, dask=cluster.scheduler_address)
     assert records[-1].failure.startswith("KilledWorker")
