@@ -30,9 +30,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from bench_scale import FEW_ROWS, SETS, auroc, explainable_boosting, raw_table, threenorm
+import pandas as pd
 from leaderboard.cells import attempt, run_method, store_of
+from leaderboard.problems import Problem
 from leaderboard.processes import CONTEXT
+from leaderboard.scale import ADDITIVE_SETS, problem_at_scale
+from sklearn.metrics import roc_auc_score
 from timing import peak_bytes
 
 from kernsemble.experiments import Cell, Record
@@ -41,7 +44,9 @@ from kernsemble.kernels import Stump
 from kernsemble.svm import InfiniteEnsembleClassifier
 
 STORE = Path(__file__).parent / "results" / "pairs"
-ROWS, PLANTED, CURVES = "threenorm, 1e6 rows", "planted pair, 2,000 columns", "curves of "
+SETS = ["adult", "bank_marketing", "magic", *ADDITIVE_SETS]
+ROWS, PLANTED, CURVES = "threenorm 1000000", "planted pair, 2,000 columns", "curves of "
+FEW_ROWS = 500  # number of rows of the first fit, which compiles
 CURVE_SETS = ("bank_marketing", "magic", "mammography")
 CURVE_ROWS, N_BOOTSTRAPS = 3_000, 10
 
@@ -52,18 +57,18 @@ def ours(n_pairs: Any) -> Any:
     return InfiniteEnsembleClassifier(kernel, solver="additive", loss="logistic", n_pairs=n_pairs)
 
 
-def explainable_boosting_with_pairs() -> Any:
-    """Return the explainable boosting machine with its default interactions."""
+def explainable_boosting(**settings: Any) -> Any:
+    """Return the explainable boosting machine, by default with its interactions."""
     from interpret.glassbox import ExplainableBoostingClassifier
 
-    return ExplainableBoostingClassifier(n_jobs=2, random_state=0)
+    return ExplainableBoostingClassifier(**settings, n_jobs=2, random_state=0)
 
 
 METHODS: dict[str, Callable[[], Any]] = {
     "pairs": partial(ours, "auto"),
     "five-pairs": partial(ours, 5),
-    "ebm": explainable_boosting_with_pairs,
-    "ebm-without-pairs": explainable_boosting,
+    "ebm": explainable_boosting,
+    "ebm-without-pairs": partial(explainable_boosting, interactions=0),
 }
 CELLS = {
     "pairs": [*SETS, ROWS, PLANTED, *(CURVES + name for name in CURVE_SETS)],
@@ -78,22 +83,22 @@ def compute(cell: Cell) -> dict[str, float]:
     warnings.simplefilter("ignore")
     if cell.data.startswith(CURVES):
         return curves(METHODS[cell.method], cell.data.removeprefix(CURVES))
-    sources = {ROWS: partial(threenorm, 1_000_000), PLANTED: planted}
-    X, X_test, y, y_test = sources.get(cell.data, partial(raw_table, cell.data))()
+    problem = planted() if cell.data == PLANTED else problem_at_scale(cell.data)
+    X, y = problem.X_train, problem.y_train
     few = np.union1d(
         np.random.default_rng(0).permutation(len(y))[:FEW_ROWS],
         [np.flatnonzero(y == label)[:3] for label in np.unique(y)],
     )
-    METHODS[cell.method]().fit(X.iloc[few] if hasattr(X, "iloc") else X[few], y[few])
+    METHODS[cell.method]().fit(X.iloc[few], y[few])
     before, machine = peak_bytes(), METHODS[cell.method]()
     start = time.perf_counter()
     machine.fit(X, y)
     fitted = time.perf_counter()
-    error = float((machine.predict(X_test) != y_test).mean())
+    error = float((machine.predict(problem.X_test) != problem.y_test).mean())
     end = time.perf_counter()
     pairs = pairs_of(machine)
     return {
-        "auroc": auroc(machine, X_test, y_test),
+        "auroc": float(roc_auc_score(problem.y_test, machine.decision_function(problem.X_test))),
         "error": error,
         "fit_seconds": fitted - start,
         "predict_seconds": end - fitted,
@@ -110,19 +115,20 @@ def pairs_of(machine: Any) -> list[tuple[int, ...]]:
     return [tuple(sorted(pair)) for pair in machine.pairs_]
 
 
-def planted() -> tuple[Any, Any, Any, Any]:
+def planted() -> Problem:
     """Return rows with 2,000 columns, where the sign of the product of the first two matters."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(25_000, 2_000)).astype(np.float32)
     y = (np.sign(X[:, 0] * X[:, 1]) + rng.normal(size=len(X)) > 0.0).astype(int)
-    return X[:20_000], X[20_000:], y[:20_000], y[20_000:]
+    tables = (pd.DataFrame(each).add_prefix("x") for each in (X[:20_000], X[20_000:]))
+    return Problem(*tables, y[:20_000], y[20_000:], "classification")
 
 
 def curves(make: Callable[[], Any], name: str) -> dict[str, float]:
     """Return the standard deviation of functions of columns over bootstrap samples."""
-    X, X_test, y, _ = raw_table(name)
-    rng = np.random.default_rng(0)
-    some, tested = rng.permutation(len(y))[:CURVE_ROWS], X_test.iloc[:CURVE_ROWS]
+    problem, rng = problem_at_scale(name), np.random.default_rng(0)
+    X, y = problem.X_train, problem.y_train
+    some, tested = rng.permutation(len(y))[:CURVE_ROWS], problem.X_test.iloc[:CURVE_ROWS]
     found, spreads, start = [], [], time.perf_counter()
     for _ in range(N_BOOTSTRAPS):
         drawn = rng.choice(some, len(some))
@@ -182,7 +188,7 @@ def main() -> None:
     parser.add_argument("--again", action="store_true", help="compute stored cells again")
     parser.add_argument("--render", action="store_true", help="only print what is stored")
     options = parser.parse_args()
-    CONTEXT.set_forkserver_preload(["bench_scale"])
+    CONTEXT.set_forkserver_preload(["leaderboard.scale"])
     measure = partial(attempt, compute=compute, guess=lambda _: {})
     for method in options.methods if not options.render else ():
         cells = [Cell(name, method, 0) for name in CELLS[method] if name in options.sets]
