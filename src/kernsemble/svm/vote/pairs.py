@@ -19,13 +19,14 @@ SCALING: ScalingKind = "distinct"  # pairs are learned with; the weights fit it 
 FACTORS = (0.5, 1.0, 2.0)  # values of C, in units of the one that weights are learned at
 
 
-def can_have_pairs(last: Trials, whole: Trials) -> bool:
+def can_have_pairs(trials: Trials) -> bool:
     """Return whether pairs can be learned: of some columns, for few values, within memory."""
-    rows, n_values = whole.validation.rows, last.problem.targets.shape[1]
+    n_rows, n_columns = trials.validation.rows.X.shape
+    n_values = trials.problem.targets.shape[1]
     return (
-        rows.X.shape[1] <= MAX_LEARNED_COLUMNS
+        n_columns <= MAX_LEARNED_COLUMNS
         and n_values <= MANY_CLASSES
-        and has_room_for_pairs(*rows.X.shape, whole.validation.settings.budget)
+        and has_room_for_pairs(n_rows, n_columns, trials.validation.settings.budget)
     )
 
 
@@ -33,9 +34,7 @@ def with_pairs(trials: Trials, additive: Finalist) -> Entrant:
     """Return the additive machine with pairs and weights learned without the held-out rows."""
     present = np.ones(trials.validation.rows.n_rows)
     present[trials.validation.splits[0].held_out] = 0.0
-    problems = [
-        replace(each, loss=each.loss.times(present)) for each in trials.problem.additive
-    ]
+    problems = [replace(each, loss=each.loss.times(present)) for each in trials.problem.additive]
     candidate = replace(additive.entrant.candidate, scaling=SCALING)
     prepared = trials.workspace(is_additive=True).prepare(candidate)
     assert isinstance(prepared, PreparedTables)

@@ -153,7 +153,7 @@ class Voting:
 
     def _with_pairs(self, last: Trials, found: list[Finalist], task: Task) -> list[Finalist]:
         """Return the additive machine with pairs of columns, on leaves if the time allows."""
-        if not (self.effort.is_local and has_additive(found) and can_have_pairs(last, self.trials)):
+        if not (self.effort.is_local and has_additive(found) and can_have_pairs(self.trials)):
             return []
         additive = best_additive(found)
         if not last.clock.has(COST_OF_PAIRS * additive.seconds):
