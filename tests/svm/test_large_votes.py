@@ -1,6 +1,7 @@
 """kernel="auto" on more rows than kernel matrices serve: machines on leaves vote."""
 
 import pickle
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -12,15 +13,20 @@ from scipy.special import expit
 from sklearn.datasets import load_iris, make_friedman1
 from sklearn.metrics import accuracy_score
 
+from kernsemble._memory import Budget
 from kernsemble.datasets import make_threenorm
 from kernsemble.inspection import EnsembleView, feature_importances
+from kernsemble.kernels import Stump
 from kernsemble.persistence import load, save
-from kernsemble.solvers.losses import Squared
+from kernsemble.solvers.losses import Logistic, Squared
 from kernsemble.svm import InfiniteEnsembleClassifierCV, InfiniteEnsembleRegressorCV
 from kernsemble.svm.backends import BACKENDS
+from kernsemble.svm.backends.base import Candidate, SolverSettings, TrainingRows
 from kernsemble.svm.backends.local import LocalBackend, leaves
 from kernsemble.svm.backends.local.machines import LocalMachines
+from kernsemble.svm.backends.tables.priors import has_room_for_pairs
 from kernsemble.svm.model_selection.selecting_estimator import SelectsSettings
+from kernsemble.svm.problem import Problem
 from kernsemble.svm.vote.effort import Effort, n_partitions
 from kernsemble.svm.vote.problem import VoteProblem
 
@@ -58,6 +64,23 @@ def mixed_table(n=400, seed=0):
     return rows, np.where(score > 0.2, "yes", "no")
 
 
+def paired_rows(n=800, seed=0):
+    """Return rows whose first two columns matter as a product, and noisy numbers."""
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(n, 4))
+    return rows, rows[:, 0] * rows[:, 1] + rows[:, 2] + 0.3 * rng.normal(size=n)
+
+
+def paired_classes(n=800, seed=0):
+    rows, score = paired_rows(n, seed)
+    return rows, (score > 0.0).astype(int)
+
+
+def paired_levels(n=800, seed=0):
+    rows, score = paired_rows(n, seed)
+    return rows, np.digitize(score, [-0.7, 0.7])
+
+
 @cache
 def fitted(name):
     """Return a fitted vote, and its rows and targets; call it within a test."""
@@ -66,12 +89,15 @@ def fitted(name):
         "numbers": (regression(), R, target),
         "several": (vote(), *(np.concatenate([each] * 2) for each in load_iris(return_X_y=True))),
         "mixed": (vote(), *mixed_table()),
+        "paired": (vote(), *paired_classes()),
+        "paired levels": (vote(), *paired_levels()),
     }
     model, rows, answers = made[name]
     return model.fit(rows, answers), rows, answers
 
 
-NAMES = ["classes", "numbers", "several", "mixed"]
+NAMES = ["classes", "numbers", "several", "mixed", "paired", "paired levels"]
+PAIRED = ["paired", "paired levels"]
 
 
 def local_members(machine):
@@ -128,7 +154,8 @@ def test_there_is_a_row_of_results_for_each_finalist_and_the_vote():
     machine, _, _ = fitted("classes")
     found, summary = machine.cv_results_["params"], str(machine.search_summary_)
     assert found[-1]["kernel"] == "vote"
-    assert f"the best {len(found) - 3} of them on 1 of 3 folds, 2 also on what stumps" in summary
+    assert f"the best {len(found) - 4} of them on 1 of 3 folds, stumps also with pairs" in summary
+    assert "of columns, 2 also on what stumps leave" in summary
     assert f"{len(machine.members_)} machines vote" in summary
     weights = sorted(each["weight"] for each in found[:-1] if each["weight"] > 0.0)
     assert_allclose(weights, sorted(each.weight for each in machine.members_))
@@ -136,7 +163,7 @@ def test_there_is_a_row_of_results_for_each_finalist_and_the_vote():
     assert set(machine.race_results_["n_rows"]) == {EXACT_ROWS}
 
 
-@pytest.mark.parametrize("name", ["classes", "numbers", "mixed"])
+@pytest.mark.parametrize("name", ["classes", "numbers", "mixed", "paired"])
 def test_a_vote_on_leaves_repeats_with_its_random_state(name):
     machine, rows, answers = fitted(name)
     again = type(machine)(**machine.get_params()).fit(rows, answers)
@@ -163,6 +190,105 @@ def test_the_effort_of_a_trial_is_bounded():
     largest = Effort.for_rows(10**7, 5, exact_rows=10_000)
     assert largest.n_trial_rows < 10**5
     assert (many.leaf_factor, largest.leaf_factor) == (3.0, 1.0)
+
+
+# -- pairs of columns
+
+
+def table_member(machine):
+    (found,) = (each for each in machine.members_ if each.has_tables)
+    return found
+
+
+def tables_workspace(rows, **settings):
+    training = TrainingRows(rows, np.ones(len(rows)), np.zeros(rows.shape[1], bool))
+    budget = Budget.from_megabytes(100.0)
+    known = SolverSettings(tol=1e-4, max_iter=500, budget=budget, **settings)
+    return BACKENDS["additive"].open(training, known), replace(known, n_pairs="auto")
+
+
+def learned_prior(prepared, settings, signs, weight):
+    problem = Problem.for_signs(Logistic, signs, weight)
+    return prepared.learn_prior([problem], prepared.inverse_mean_distance(), settings)
+
+
+@pytest.mark.parametrize("name", PAIRED)
+def test_the_additive_member_has_the_pair_that_matters(name):
+    machine, _, _ = fitted(name)
+    member = table_member(machine)
+    assert member.name == "stumps and pairs"
+    assert (0, 1) in member.machines.tables.pairs
+    for view in EnsembleView.each(machine).values():
+        first = view.pairs()[0]
+        assert first.names == ("x0", "x1")
+        assert len(view.pairs()) == len(member.machines.tables.pairs)
+        assert 0.0 < sum(each.share for each in view.pairs()) < 1.0
+
+
+def test_importances_and_contributions_contain_pairs():
+    machine, rows, _ = fitted("paired")
+    (found,) = feature_importances(machine).values()
+    assert found.shares["x3"] == min(found.shares.values())
+    assert found.shares["x0"] > 0.1
+    view = EnsembleView.from_estimator(machine)
+    assert view.explain(rows[:2], n_background=5, n_permutations=10).contributions.shape == (2, 4)
+
+
+def test_numbers_have_pairs_of_columns():
+    machine = regression(max_members=12).fit(*paired_rows())
+    pairs = [each for each in machine.cv_results_["params"] if each["scaling"] == "distinct"]
+    assert len(pairs) == 1
+    assert machine.score(*paired_rows(500, seed=1)) > 0.85
+
+
+def test_a_prior_makes_the_tables_it_was_learned_with():
+    rows, classes = paired_classes()
+    workspace, settings = tables_workspace(rows)
+    candidate = Candidate(Stump(), "distinct")
+    prepared, signs = workspace.prepare(candidate), 2.0 * classes - 1.0
+    C, problem = prepared.inverse_mean_distance(), Problem.for_signs(Logistic, signs, np.ones(800))
+    expected = prepared.with_pairs([problem], C, settings)[0].tables
+    prior = prepared.learn_prior([problem], C, settings)
+    found = workspace.prepare(replace(candidate, prior=prior)).tables
+    assert len(prior.pairs) > 0
+    assert_array_equal(found.codes, expected.codes)
+    assert_allclose(found.scale, expected.scale)
+    u = np.random.default_rng(0).normal(size=expected.n_levels)
+    assert_allclose(found.levels_of(u), expected.levels_of(u))
+
+
+def test_pairs_and_weights_do_not_depend_on_held_out_targets():
+    rows, classes = paired_classes()
+    workspace, settings = tables_workspace(rows)
+    prepared, signs = workspace.prepare(Candidate(Stump(), "distinct")), 2.0 * classes - 1.0
+    weight = np.r_[np.ones(500), np.zeros(300)]
+    wrong = np.r_[signs[:500], -signs[500:]]
+    one, other = (learned_prior(prepared, settings, each, weight) for each in (signs, wrong))
+    assert_array_equal(one.pairs, other.pairs)
+    assert_array_equal(one.weights, other.weights)
+    assert_array_equal(one.pair_weights, other.pair_weights)
+
+
+def test_a_prior_serves_rows_with_other_columns():
+    rows, classes = paired_classes()
+    workspace, settings = tables_workspace(rows)
+    candidate = Candidate(Stump(), "distinct")
+    prior = learned_prior(workspace.prepare(candidate), settings, 2.0 * classes - 1.0, np.ones(800))
+    few = replace(prior, columns=prior.columns[1:], weights=prior.weights[1:])
+    found = workspace.prepare(replace(candidate, prior=few)).blocks[0].views.factors
+    assert found[0] == pytest.approx(few.weights.mean())
+    assert_array_equal(found[1:], few.weights)
+    constant = np.c_[np.ones(800), rows[:, 1:]]
+    other, _ = tables_workspace(constant)
+    tables = other.prepare(replace(candidate, prior=prior)).tables
+    assert np.isfinite(tables.scale).all()
+
+
+def test_without_room_for_pairs_there_are_none():
+    budget = Budget.from_megabytes(1.0)
+    assert has_room_for_pairs(400, 4, budget)
+    assert not has_room_for_pairs(400, 1, budget)
+    assert not has_room_for_pairs(100_000, 4, budget)
 
 
 # -- corrections
@@ -325,13 +451,15 @@ def test_contributions_add_up_to_the_values_with_standard_errors(name):
 
 
 def test_the_view_states_which_terms_are_exact():
-    machine = fitted("several")[0]
+    machine = fitted("paired")[0]
     names = {each.name for each in machine.members_}
-    assert "stumps on numbers" in names
+    assert "stumps and pairs" in names
     view = next(iter(EnsembleView.each(machine).values()))
     exact, averaged = view.exactness.split("; averaged over rows: ")
-    assert exact == "exact: functions of 4 features"
-    assert set(averaged.split(", ")) == {name for name in names if "stumps on" not in name}
+    n_pairs = len(table_member(machine).machines.tables.pairs)
+    s = "" if n_pairs == 1 else "s"
+    assert exact == f"exact: functions of 4 features and of {n_pairs} pair{s} of features"
+    assert set(averaged.split(", ")) == {name for name in names if name != "stumps and pairs"}
     assert view.centred_on == "a sample of the training rows"
 
 

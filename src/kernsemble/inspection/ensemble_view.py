@@ -260,6 +260,8 @@ class EnsembleView:
         """The terms whose functions are exact, and those that are averaged over rows."""
         n, several = len({each.column for each in self.decomposition.additive}), self.interactions
         exact = f"functions of {counted(n, 'feature')}" if n else "none"
+        if n_pairs := len(self.decomposition.pairs):
+            exact += f" and of {counted(n_pairs, 'pair')} of features"
         return f"exact: {exact}; averaged over rows: {', '.join(several) or 'none'}"
 
     @cached_property
@@ -276,7 +278,7 @@ class EnsembleView:
 
         They are pure: the mean over either feature is zero for independent columns with the
         distributions of the training rows. `share` is the share of the variance of all functions
-        then.
+        of one or two features then.
         """
         sizes = self.decomposition.sizes(len(self.feature_names))
         total = float(sizes.sum()) or 1.0

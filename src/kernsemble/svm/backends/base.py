@@ -33,6 +33,7 @@ from kernsemble.preprocessing import AnyKind, AnyScaling
 from kernsemble.solvers import Fold, Status
 from kernsemble.solvers.interrupts import StopSignal, Watch
 from kernsemble.solvers.losses import LOSSES, Loss
+from kernsemble.svm.backends.table_prior import TablePrior
 from kernsemble.svm.problem import Problem
 
 Result = TypeVar("Result")
@@ -66,10 +67,14 @@ class TrainingRows:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A kernel, not bound to data, and the scaling of its features."""
+    """A kernel, not bound to data, and the scaling of its features.
+
+    Tables may have learned weights, and pairs of columns, from a prior.
+    """
 
     kernel: Kernel
     scaling: AnyKind | None
+    prior: TablePrior | None = None
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from kernsemble.svm.vote.portfolio import Entrant
 from kernsemble.svm.vote.trials import Finalist, Trials
 
 N_CORRECTED = 2  # maximum number of kernels that are tried again as corrections
-FACTORS = (0.125, 0.5, 2.0)  # values of C of a correction, in units of that of the kernel alone
+FACTORS = (0.03125, 0.125, 0.5, 2.0)  # values of C, in units of that of the kernel alone
 
 
 def corrections(found: list[Finalist], most: int = N_CORRECTED) -> list[Entrant]:

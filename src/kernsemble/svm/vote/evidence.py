@@ -75,9 +75,12 @@ def vote_summary(
     where = "all folds" if n_used == n_folds else f"{n_used} of {n_folds} folds"
     kinds = listed(list(dict.fromkeys(each.name.partition(" ")[0] for each in candidates)))
     n_corrections = sum(each.entrant.is_correction for each in finalists)
-    again = f", {n_corrections} also on what stumps leave" if n_corrections else ""
+    n_priors = sum(each.entrant.candidate.prior is not None for each in finalists)
+    again = ", stumps also with pairs of columns" if n_priors else ""
+    again += f", {n_corrections} also on what stumps leave" if n_corrections else ""
+    n_first = len(finalists) - n_priors - n_corrections
     tried = (
-        f"{n_raced} settings ({kinds}), the best {len(finalists) - n_corrections} of them on "
+        f"{n_raced} settings ({kinds}), the best {n_first} of them on "
         f"{where}{again}; {counted(n_members, 'machine')} vote"
     )
     if n_raced == len(candidates):

@@ -34,6 +34,7 @@ from kernsemble.svm.vote.corrections import best_additive, corrections, has_addi
 from kernsemble.svm.vote.effort import MAX_FINALISTS, TRIAL_PARTITIONS, Effort
 from kernsemble.svm.vote.evidence import race_results, vote_results, vote_summary
 from kernsemble.svm.vote.machines import VoteMachines
+from kernsemble.svm.vote.pairs import can_have_pairs, with_pairs
 from kernsemble.svm.vote.portfolio import Entrant
 from kernsemble.svm.vote.refit import refit
 from kernsemble.svm.vote.trials import Finalist, Trials
@@ -44,6 +45,7 @@ ROWS_IN_MEMORY = 0.5  # share of the rows of a matrix that fits into memory, for
 N_PARTS = 5  # number of parts of a single fold
 SMALLEST_SHARE = 0.02  # of the vote, below which a member is dropped
 ERRORS = 2.0  # number of standard errors within which candidates count as equal
+COST_OF_PAIRS = 4.0  # time of learning pairs, in units of a trial without them
 RACE_SHARE = 0.4  # share of a time budget for the race
 
 
@@ -121,6 +123,7 @@ class Voting:
         fine = [each.entrant.near(each.multiple, self.effort.factors) for each in finalists]
         whole = self.trials
         found = last.run(fine, task, cost_of_fit=self._cost_of_fit(last))
+        found = [*found, *self._with_pairs(last, found, task)]
         last, found = self._with_corrections(last, found, task)
         stack, chosen = choose_members(last, self._able(found), self.max_members)
         if any(each.entrant.is_correction for each in chosen):
@@ -147,6 +150,16 @@ class Voting:
             ),
             fitted.is_interrupted,
         )
+
+    def _with_pairs(self, last: Trials, found: list[Finalist], task: Task) -> list[Finalist]:
+        """Return the additive machine with pairs of columns, on leaves if the time allows."""
+        if not (self.effort.is_local and has_additive(found) and can_have_pairs(self.trials)):
+            return []
+        additive = best_additive(found)
+        if not last.clock.has(COST_OF_PAIRS * additive.seconds):
+            return []
+        with_them = [with_pairs(last, additive)]
+        return last.run(with_them, task, cost_of_fit=self._cost_of_fit(last), before=found)
 
     def _with_corrections(
         self, last: Trials, found: list[Finalist], task: Task

@@ -50,10 +50,12 @@ from kernsemble.svm.backends.base import (
     longest_run,
     solve_each,
 )
+from kernsemble.svm.backends.table_prior import TablePrior
 from kernsemble.svm.backends.tables.blocks import Block, FittedTables, stack
 from kernsemble.svm.backends.tables.cells import Cells
 from kernsemble.svm.backends.tables.kernel_terms import no_tables, represents_exactly, split_terms
 from kernsemble.svm.backends.tables.pair_search import blocks_with_pairs
+from kernsemble.svm.backends.tables.priors import prior_of, with_prior
 from kernsemble.svm.backends.tables.slices import Slicing
 from kernsemble.svm.columns.missing_values import has_missing
 from kernsemble.svm.problem import Problem
@@ -207,6 +209,12 @@ class PreparedTables(PreparedRows):
         losses = [problem.loss.times(unit) for problem, unit in zip(problems, units, strict=True)]
         blocks, starts = blocks_with_pairs(self.blocks, self.tables, losses, units, settings)
         return replace(self, blocks=blocks, tables=stack(blocks)), starts
+
+    def learn_prior(
+        self, problems: Sequence[Problem], C: float, settings: SolverSettings
+    ) -> TablePrior:
+        """Return learned weights and pairs; rows of weight zero have no influence."""
+        return prior_of(self.with_pairs(problems, C, settings)[0].blocks)
 
     def _solved(
         self,
@@ -362,6 +370,8 @@ class TablesWorkspace(Workspace):
         rows = scaling.transform(self.filled)
         kernel = candidate.kernel.bind(rows, self.weight)
         blocks = self._blocks(kernel, scaling, rows)
+        if candidate.prior is not None:
+            blocks = with_prior(blocks, candidate.prior)
         return PreparedTables(scaling, kernel, self.weight, blocks, stack(blocks))
 
     def _blocks(self, kernel: Kernel, scaling: FeatureScaling, rows: FloatArray) -> list[Block]:

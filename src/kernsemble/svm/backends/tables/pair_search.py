@@ -85,7 +85,7 @@ def blocks_with_pairs(
     named = _named_pairs(settings.pairs, columns)
     most = AUTO_PAIRS if settings.n_pairs == "auto" else max(settings.n_pairs, len(named))
     settings.budget.check(
-        BYTES_PER_CELL * tables.n_rows * (tables.n_tables + most),
+        bytes_of_codes(tables.n_rows, tables.n_tables + most),
         f"the codes of {tables.n_rows:,} rows with {most} pairs of columns take",
         "reduce n_pairs, fit fewer rows",
     )
@@ -103,6 +103,11 @@ def blocks_with_pairs(
         for loss, each in zip(losses, found.solutions, strict=True)
     ]
     return weighted, starts
+
+
+def bytes_of_codes(n_rows: int, n_tables: int) -> int:
+    """Return the bytes of the codes of a search, with the tables of pairs."""
+    return BYTES_PER_CELL * n_rows * n_tables
 
 
 def _named_pairs(pairs: Sequence[tuple[int, int]], columns: Sequence[CoarseColumn]) -> IntArray:
