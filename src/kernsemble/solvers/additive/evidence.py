@@ -20,6 +20,15 @@ that of quasi-likelihood,
 loss has no curvature: it is taken as the negative logarithm of a likelihood, with
 :math:`\varphi = \bar C` and :math:`W = \sum_i \beta_i^2 / C_i`, its information.
 A table whose function is mere noise gets a weight near 0.
+
+With few rows the weights of many tables are noise themselves. A hyperprior of `a` parameters with
+the common weight :math:`\bar\tau` of all tables shrinks them towards it:
+
+.. math:: \tau_d \leftarrow \frac{\|u_d\|^2 / \varphi + a \bar\tau}{\gamma_d + a}, \qquad
+          \bar\tau = \frac{\sum_d \|u_d\|^2}{\varphi \sum_d \gamma_d} .
+
+All tables get the same weight for :math:`a = \infty`. Columns and pairs have common weights of
+their own.
 """
 
 from collections.abc import Sequence
@@ -41,6 +50,7 @@ def learned_weights(
     solutions: Sequence[AdditiveSolution],
     losses: Sequence[Loss],
     units: Sequence[float],
+    n_shared: float = 0.0,
 ) -> FloatArray:
     """Return the next weights of all tables, which several machines share.
 
@@ -54,6 +64,8 @@ def learned_weights(
         Variances of the features of each table with weight 1.
     solutions, losses, units
         For each machine its solution, its loss, and the strength of a row of weight 1.
+    n_shared : float
+        The number a of parameters with the common weight.
     """
     sizes, counts = np.zeros(tables.n_tables), np.zeros(tables.n_tables)
     for solution, loss, unit in zip(solutions, losses, units, strict=True):
@@ -71,8 +83,20 @@ def learned_weights(
         squares = [float(z @ z) for z in tables.split(solution.z)]
         sizes += weights * squares / dispersion
         counts += gamma
-    found = np.divide(sizes, counts, out=weights.copy(), where=counts > 0.0)
+    found, n_columns = weights.copy(), len(tables.root)
+    for span in (slice(n_columns), slice(n_columns, None)):
+        _learn(found[span], sizes[span], counts[span], n_shared)
     return np.maximum(found, SMALLEST_SHARE * found.max(initial=0.0))
+
+
+def _learn(weights: FloatArray, sizes: FloatArray, counts: FloatArray, n_shared: float) -> None:
+    """Replace the weights of tables with parameters, shrunk towards their common weight."""
+    learned = counts > 0.0
+    if not learned.any():
+        return
+    sizes, counts = sizes[learned], counts[learned]
+    common = sizes.sum() / counts.sum()
+    weights[learned] = common + (sizes / counts - common) * counts / (counts + n_shared)
 
 
 def _effective(factors: FloatArray) -> float:

@@ -4,8 +4,8 @@ r"""The search for pairs of columns: which pairs have a table, and the weights o
    fitted to the rows as in `evidence`, so neither C nor the scale of a column matters.
 2. A screen of all pairs (`pair_screen`) returns candidates, and the weights of all tables are
    learned together. Candidates are ranked by the variance of their functions.
-3. ``n_pairs = "auto"`` does this on some of the rows first, and takes the number of pairs with the
-   smallest loss of the others.
+3. ``n_pairs = "auto"`` does this on some of the rows first. The loss of the others selects the
+   number of pairs, and how far weights are shrunk towards a common one.
 
 Weights are those of a prior, which does not depend on the number of rows: they are learned from at
 most 50,000 of them.
@@ -19,7 +19,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from kernsemble._threads import run
-from kernsemble._typing import BoolArray, FloatArray, IntArray
+from kernsemble._typing import FloatArray, IntArray
 from kernsemble.solvers.additive import AdditiveSolution, Tables, solve_additive
 from kernsemble.solvers.additive.evidence import learned_weights
 from kernsemble.solvers.additive.pair_screen import Forces, best_pairs
@@ -45,7 +45,11 @@ AUTO_PAIRS = 40  # maximum number of pairs for n_pairs = "auto"
 CANDIDATES = 2.0  # number of candidates per pair
 MORE_CANDIDATES = 8  # number of candidates besides
 TRIED = (0, 1, 2, 3, 5, 8, 12, 18, 27, 40)  # numbers of pairs that are compared for "auto"
-N_FOLDS = 3  # number of folds that they are compared on
+N_SHARED = 2.0  # number of parameters with the common weight
+SHARED = (0.0, N_SHARED, np.inf)  # numbers of these that are compared for "auto"
+N_FOLDS = 3  # number of folds that settings are compared on
+N_PARTS = 8  # number of parts of the rows of a fold, for the standard error of a difference
+STANDARD_ERRORS = 1.0  # fewer pairs are preferred within this distance of the smallest loss
 ENTRIES_FOR_FOLDS = 800_000  # maximum number of entries of the table for all folds; one of more
 START = 10.0  # variance of the machine without pairs at which learning starts
 START_OF_PAIR = 0.05  # and that of a pair
@@ -165,6 +169,8 @@ class PairSearch:
         The coarse level of every row in each.
     named : array of shape (n_named, 2)
         Indices of the columns of pairs that are taken in any case.
+    n_shared : float
+        Number of parameters with the common weight; see `evidence`.
     """
 
     tables: Tables
@@ -174,13 +180,16 @@ class PairSearch:
     columns: Sequence[CoarseColumn]
     codes: IntArray
     named: IntArray
+    n_shared: float = N_SHARED
 
     def run(self, n_pairs: NumberOfPairs) -> Found:
         """Return the pairs and the weights of all tables."""
         rng = np.random.default_rng(SEED)
         search = self._among(rng)
         if n_pairs == "auto":
-            n_pairs = search._best_number(rng)
+            numbers = sorted({max(n, len(self.named)) for n in TRIED})
+            n_shared, n_pairs = search._best_setting(numbers, rng)
+            search = replace(search, n_shared=n_shared)
         return search._found(n_pairs, search._without_pairs())
 
     def _among(self, rng: np.random.Generator) -> "PairSearch":
@@ -197,28 +206,46 @@ class PairSearch:
             codes=self.codes[:, present],
         )
 
-    def _best_number(self, rng: np.random.Generator) -> int:
-        """Return the number of pairs with the smallest loss of held-out rows.
+    def _best_setting(self, numbers: Sequence[int], rng: np.random.Generator) -> tuple[float, int]:
+        """Return `n_shared` and the number of pairs with the smallest loss of held-out rows.
 
-        Every row is held out once; in large tables a part of them is.
+        Every row is held out once; in large tables a part of them is. Fewer pairs are taken if
+        their loss is within `STANDARD_ERRORS` of the smallest one.
         """
-        fold = rng.permutation(self.tables.n_rows) % N_FOLDS
-        n_folds = N_FOLDS if self.codes.size <= ENTRIES_FOR_FOLDS else 1
-        totals = sum(self._held_out_losses(fold == k) for k in range(n_folds))
-        return max(TRIED[int(np.argmin(totals))], len(self.named))
+        part = rng.permutation(self.tables.n_rows) % (N_FOLDS * N_PARTS)
+        folds = range(N_FOLDS if self.codes.size <= ENTRIES_FOR_FOLDS else 1)
+        searches = [replace(self, n_shared=n_shared) for n_shared in SHARED]
+        losses = np.array(  # (setting, part, number)
+            [
+                np.concatenate([each._held_out_losses(part, fold, numbers) for fold in folds])
+                for each in searches
+            ]
+        )
+        totals = losses.sum(axis=1)
+        best, number = np.unravel_index(np.argmin(totals), totals.shape)
+        excess = losses - losses[best, :, number, np.newaxis]
+        errors = excess.std(axis=1, ddof=1) * np.sqrt(excess.shape[1])
+        is_close = excess.sum(axis=1) <= STANDARD_ERRORS * errors
+        fewest = int(np.argmax(is_close.any(axis=0)))
+        return SHARED[int(np.argmin(totals[:, fewest]))], numbers[fewest]
 
-    def _held_out_losses(self, held_out: BoolArray) -> FloatArray:
-        """Return the loss of held-out rows with every number of pairs."""
+    def _held_out_losses(self, part: IntArray, fold: int, numbers: Sequence[int]) -> FloatArray:
+        """Return the loss of each part of a fold with each number of pairs, fitted to the rest."""
+        held_out = part % N_FOLDS == fold
         rest = replace(self, losses=[loss.times(1.0 * ~held_out) for loss in self.losses])
-        tested = [loss.times(1.0 * held_out) for loss in self.losses]
         state = first = rest._without_pairs()
-        found, totals = rest._found(AUTO_PAIRS, first), np.zeros(len(TRIED))
-        for place, n in enumerate(TRIED):
-            if n > 0 and TRIED[place - 1] < len(found.pairs):
+        found = rest._found(max(numbers), first)
+        totals = np.zeros((N_PARTS, len(numbers)))
+        parts = [np.flatnonzero(part == fold + k * N_FOLDS) for k in range(N_PARTS)]
+        for place, n in enumerate(numbers):
+            if n > 0 and (place == 0 or numbers[place - 1] < len(found.pairs)):
                 some = replace(found, pairs=found.pairs[:n], pair_weights=found.pair_weights[:n])
                 state = rest._fitted(rest._start(some, state))
-            values = zip(tested, state.solutions, strict=True)
-            totals[place] = sum(loss.value(each.decisions) for loss, each in values)
+            for k, rows in enumerate(parts):
+                totals[k, place] = sum(
+                    loss.among(rows).value(each.decisions[rows])
+                    for loss, each in zip(self.losses, state.solutions, strict=True)
+                )
         return totals
 
     @cached_property
@@ -331,7 +358,13 @@ class PairSearch:
         for _ in range(n_updates):
             old = np.concatenate([found.weights, found.pair_weights])
             new = learned_weights(
-                self._tables(found), old, variances, found.solutions, self.losses, self.units
+                self._tables(found),
+                old,
+                variances,
+                found.solutions,
+                self.losses,
+                self.units,
+                self.n_shared,
             )
             new = np.where(is_learned, new, old)
             n = len(found.weights)
