@@ -189,3 +189,29 @@ def test_heat_maps_are_plotted(fitted):
     assert display.images_[0].get_clim() == (-np.abs(heights).max(), np.abs(heights).max())
     with pytest.raises(ValueError, match="fit it with n_pairs"):
         PairDisplay.from_estimator(InfiniteEnsembleClassifier().fit(X, table()[1]), X)
+
+
+def test_the_average_effect_contains_the_pairs_exactly(fitted):
+    model, X = fitted
+    rows = X[X["job"] == "a"].assign(other=0.0)  # of another distribution than the training rows
+    view = EnsembleView.from_estimator(model, rows)
+    assert view.exactness == "exact: functions of 5 features and 4 pairs; averaged over rows: none"
+    found, expected = view.average_effect("age", n_points=6), []
+    for value in found.values:
+        changed = model.decision_function(rows.assign(age=value))
+        expected.append(changed.mean() - model.decision_function(rows).mean())
+    assert np.ptp(expected) > 1.0
+    assert_allclose(found.effects, expected, atol=1e-8)
+    assert found.is_exact
+
+
+def test_names_of_intervals_differ_for_large_numbers_too():
+    rng = np.random.default_rng(0)
+    time = 1.6e9 + rng.uniform(0.0, 1e5, 500)
+    X = np.column_stack([rng.normal(size=500), time])
+    y = X[:, 0] * (time > time.mean())
+    model = InfiniteEnsembleRegressor(loss="squared", solver="additive", pairs=[(0, 1)]).fit(X, y)
+    (pair,) = EnsembleView.from_estimator(model).pairs()
+    assert len(set(pair.second.labels)) == len(pair.second.weight)
+    frame = pair.to_frame()
+    assert_array_equal(frame.to_numpy(), pair.heights)

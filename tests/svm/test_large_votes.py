@@ -458,7 +458,7 @@ def test_the_view_states_which_terms_are_exact():
     exact, averaged = view.exactness.split("; averaged over rows: ")
     n_pairs = len(table_member(machine).machines.tables.pairs)
     s = "" if n_pairs == 1 else "s"
-    assert exact == f"exact: functions of 4 features and of {n_pairs} pair{s} of features"
+    assert exact == f"exact: functions of 4 features and {n_pairs} pair{s}"
     assert set(averaged.split(", ")) == {name for name in names if name != "stumps and pairs"}
     assert view.centred_on == "a sample of the training rows"
 

@@ -1,10 +1,12 @@
-r"""The effect of a feature, averaged over rows: exact for additive terms, else with its error.
+r"""The effect of a feature, averaged over rows: exact for additive terms and pairs of columns.
 
 .. math:: \bar f_d(v) = g_d(v) + \tfrac1B \textstyle\sum_b h(b \text{ with } x_d = v)
 
 with the additive terms :math:`g_d` and the terms h of several columns, over background rows b.
+Pairs have an average that is computed from all rows, other terms one over a sample, with its error.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -12,10 +14,11 @@ import numpy as np
 from kernsemble._typing import FloatArray
 from kernsemble._value_object import short_repr
 from kernsemble.inspection.decomposition import Interaction
+from kernsemble.inspection.pair_functions import PairFunction
 
 
 class AverageEffect(NamedTuple):
-    """The effect of a feature, with mean zero over the background rows.
+    """The effect of a feature, relative to the mean over the background rows.
 
     Attributes
     ----------
@@ -26,7 +29,7 @@ class AverageEffect(NamedTuple):
     standard_errors : array of shape (n_points,)
         Standard errors due to the sample of rows; zero if the effect is exact.
     additive : array of shape (n_points,)
-        The part of the effect that is exact: that of the additive terms.
+        The part of the effect that is exact: that of the additive terms and of pairs of columns.
     """
 
     values: FloatArray
@@ -60,6 +63,26 @@ def average_interactions(
     n = len(background)
     errors = found.std(axis=1, ddof=1) / np.sqrt(n) if n > 1 else np.full(len(values), np.nan)
     return found.mean(axis=1), errors if mine else np.zeros(len(values))
+
+
+def average_pairs(
+    pairs: Sequence[PairFunction], column: int, values: FloatArray, background: FloatArray
+) -> FloatArray:
+    """Return the exact mean of functions of pairs at each value of a column.
+
+    It is relative to the mean over the rows.
+    """
+    found = np.zeros(len(values))
+    for pair in pairs:
+        if column not in pair.columns:
+            continue
+        is_first = column == pair.first.column
+        mine, other = (pair.first, pair.second)[:: 1 if is_first else -1]
+        heights = pair.heights if is_first else pair.heights.T
+        counts = np.bincount(other(background[:, other.column]), minlength=heights.shape[1])
+        means = heights @ (counts / len(background))
+        found += means[mine(values)] - pair(background).mean()
+    return found
 
 
 def grid_of(column: FloatArray, n_points: int) -> FloatArray:

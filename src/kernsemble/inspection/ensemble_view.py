@@ -1,24 +1,13 @@
-"""The ensemble of a fitted model: weights, shape functions, importances, contributions."""
+"""The ensemble view of a fitted model: importances, contributions, hypotheses, margins."""
 
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
 from kernsemble._arguments import check_count
-from kernsemble._counts import counted
 from kernsemble._html_cards import bar_chart, card
 from kernsemble._model_cards import facts
 from kernsemble._typing import ArrayLike, FloatArray
-from kernsemble.inspection.average_effects import (
-    AverageEffect,
-    average_interactions,
-    grid_of,
-)
-from kernsemble.inspection.averaged_stumps import AveragedStumps
-from kernsemble.inspection.dataframes import concatenated
-from kernsemble.inspection.decomposition import Decomposition
 from kernsemble.inspection.explanation import (
     Explanation,
     Method,
@@ -27,38 +16,33 @@ from kernsemble.inspection.explanation import (
 )
 from kernsemble.inspection.feature_importance import N_GROUPS, Importances
 from kernsemble.inspection.fitted_models import (
-    FittedModel,
     SupportVectorModel,
     VotingModel,
-    as_fitted_model,
 )
 from kernsemble.inspection.hypothesis_weights import HypothesisWeights, hypothesis_weights
+from kernsemble.inspection.machine_functions import MachineFunctions, random_rows
 from kernsemble.inspection.margins import Margins
-from kernsemble.inspection.pair_functions import PairFunction
 from kernsemble.inspection.perceptron_density import (
     PerceptronDensity,
     density_along,
     density_of_sampled_direction,
 )
-from kernsemble.inspection.shape_functions import Shape, StumpDensity
 
 CARD_ROWS = 10  # number of rows for the importances in a notebook
 ROWS_FOR_IMPORTANCE = 100  # maximum number of rows that importances are averaged over
 
 
-@dataclass(frozen=True, eq=False)
-class EnsembleView:
+class EnsembleView(MachineFunctions):
     r"""The ensemble view of one machine of a fitted model.
 
     .. math:: f(x) = b + \textstyle\sum_d g_d(x_d), \qquad
               g_d(v) = \int S_d(a)\, \mathrm{sign}(v - a)\, da + \text{const}
 
     for machines of stumps and categories, which are sums over features; with pairs of columns
-    there are functions of two features besides. For other kernels the
-    contributions of features are Shapley values. A vote of machines is the sum of its members:
-    their functions and contributions add with the weights. Use `from_estimator` for one machine
-    and `each` for all machines of a model. All numbers are in the user's units, whatever the
-    scaling.
+    there are functions of two features besides. For other kernels the contributions of features
+    are Shapley values. A vote of machines is the sum of its members: their functions and
+    contributions add with the weights. Use `from_estimator` for one machine and `each` for all
+    machines of a model. All numbers are in the user's units, whatever the scaling.
 
     Attributes
     ----------
@@ -95,57 +79,6 @@ class EnsembleView:
     True
     """
 
-    model: FittedModel
-    machine: int
-    decomposition: Decomposition
-    background: FloatArray | None
-    centred_on: str
-
-    @classmethod
-    def from_estimator(
-        cls, model: Any, X: ArrayLike | None = None, machine: int | str | None = None
-    ) -> Self:
-        """Return the view of one machine of a fitted model.
-
-        Parameters
-        ----------
-        model : fitted estimator
-            Model of `kernsemble.svm` or `kernsemble.boosting`.
-        X : array-like or DataFrame of shape (n, n_features), optional
-            Background rows: shape functions are centred on them, and contributions are relative
-            to them. Best the training rows. By default the training rows that the model stores;
-            boosted ensembles store none.
-        machine : int or str, optional
-            Index or label of the machine, required if there are several.
-
-        Returns
-        -------
-        EnsembleView
-        """
-        fitted = as_fitted_model(model)
-        return cls._from_machine(fitted, X, fitted.machine_index(machine))
-
-    @classmethod
-    def each(cls, model: Any, X: ArrayLike | None = None) -> dict[str, Self]:
-        """Return the views of all machines of a fitted model, by label."""
-        fitted = as_fitted_model(model)
-        return {label: cls._from_machine(fitted, X, k) for k, label in enumerate(fitted.labels)}
-
-    @classmethod
-    def _from_machine(cls, model: FittedModel, X: ArrayLike | None, machine: int) -> Self:
-        decomposition = model.decompose(machine)
-        if X is not None:
-            return cls(model, machine, decomposition, model.encode(X), "the rows given")
-        stored, name = model.training_rows
-        rows = None if stored is None or stored.shape[0] == 0 else model.dense(stored)
-        return cls(model, machine, decomposition, rows, name)
-
-    def __repr__(self) -> str:
-        model = type(self.model.fitted).__name__
-        n, label = len(self.feature_names), self.label
-        label = label if len(label) <= 80 else f"{label[:77]}..."
-        return f"<{type(self).__name__} of {label!r}: {counted(n, 'feature')}, {model}>"
-
     def _repr_html_(self) -> str:
         """Return a card with the learned settings and a bar chart of importances."""
         settings = {"machine": self.label, "model": type(self.model.fitted).__name__}
@@ -157,180 +90,6 @@ class EnsembleView:
             caption = f"importances: {found.method}"
             picture = bar_chart(found.shares, caption)
         return card("EnsembleView", {**settings, **dict(facts(self.model.fitted))}, picture)
-
-    @property
-    def label(self) -> str:
-        """Label of the machine: the classes that it separates, or "prediction"."""
-        return self.model.labels[self.machine]
-
-    @property
-    def one_for(self) -> str:
-        """Target of each machine of the model, such as "each pair of classes"."""
-        return self.model.one_for
-
-    @cached_property
-    def feature_names(self) -> list[str]:
-        """Names of the features."""
-        return self.model.feature_names
-
-    def feature_name(self, feature: str | int) -> str:
-        """Return the name of a feature given by name or by index."""
-        return self.feature_names[self.model.feature_index(feature)]
-
-    def shape(self, feature: str | int) -> Shape:
-        """Return the centred shape function of a feature."""
-        return self.shapes[self.feature_name(feature)]
-
-    @property
-    def is_additive(self) -> bool:
-        """Whether the machine is a sum of functions of one feature, or of a pair, each."""
-        return not self.decomposition.interactions
-
-    @property
-    def interactions(self) -> list[str]:
-        """Descriptions of the terms that depend on several features, apart from pairs."""
-        return [each.name for each in self.decomposition.interactions]
-
-    # -- functions of features
-
-    @cached_property
-    def _means(self) -> list[float]:
-        return [term.mean(self.background) for term in self.decomposition.additive]
-
-    @property
-    def intercept(self) -> float:
-        """Constant left when every shape function has mean zero; without interactions."""
-        return self.decomposition.intercept + sum(self._means)
-
-    @cached_property
-    def shapes(self) -> dict[str, Shape]:
-        """Centred shape function of each feature, without interactions."""
-        found: dict[int, list[Shape]] = {}
-        for term, mean in zip(self.decomposition.additive, self._means, strict=True):
-            found.setdefault(term.column, []).append(term.shape.shifted(-mean))
-        return {
-            name: Shape.total(found[d]) if d in found else Shape(missing=0.0)
-            for d, name in enumerate(self.feature_names)
-        }
-
-    def average_effect(
-        self, feature: str | int, n_points: int = 20, n_background: int = 200
-    ) -> AverageEffect:
-        """Return the effect of a feature, averaged over background rows.
-
-        The effect of additive terms is exact, that of terms of several features has a standard
-        error.
-
-        Parameters
-        ----------
-        feature : str or int
-            Feature, by name or by index.
-        n_points : int, default=20
-            Maximum number of values of the feature, at equal shares of the background rows.
-        n_background : int, default=200
-            Maximum number of background rows, drawn at random.
-
-        Returns
-        -------
-        AverageEffect
-
-        Examples
-        --------
-        >>> from kernsemble.datasets import make_threenorm
-        >>> from kernsemble.inspection import EnsembleView
-        >>> from kernsemble.svm import InfiniteEnsembleClassifier
-        >>> X, y = make_threenorm(200, random_state=0)
-        >>> view = EnsembleView.from_estimator(InfiniteEnsembleClassifier("laplacian").fit(X, y))
-        >>> found = view.average_effect("x0", n_points=5)
-        >>> len(found.values), found.is_exact
-        (5, False)
-        """
-        check_count("n_points", n_points)
-        check_count("n_background", n_background)
-        column, known = self.model.feature_index(feature), self._known_background()
-        values = grid_of(known[:, column], n_points)
-        additive = self.shapes[self.feature_names[column]](values)
-        background = _random_rows(known, n_background, 0)
-        terms = self.decomposition.interactions
-        averages, errors = average_interactions(terms, column, values, background)
-        return AverageEffect(values, additive + averages, errors, additive)
-
-    @property
-    def exactness(self) -> str:
-        """The terms whose functions are exact, and those that are averaged over rows."""
-        n, several = len({each.column for each in self.decomposition.additive}), self.interactions
-        exact = f"functions of {counted(n, 'feature')}" if n else "none"
-        if n_pairs := len(self.decomposition.pairs):
-            exact += f" and of {counted(n_pairs, 'pair')} of features"
-        return f"exact: {exact}; averaged over rows: {', '.join(several) or 'none'}"
-
-    @cached_property
-    def densities(self) -> dict[str, list[StumpDensity]]:
-        """Stump densities of each feature, one for each stump kernel on it."""
-        found: dict[str, list[StumpDensity]] = {name: [] for name in self.feature_names}
-        for term in self.decomposition.additive:
-            if term.density is not None:
-                found[self.feature_names[term.column]].append(term.density)
-        return found
-
-    def pairs(self) -> list[PairFunction]:
-        """Return the functions of pairs of features, the most important first.
-
-        They are pure: the mean over either feature is zero for independent columns with the
-        distributions of the training rows. `share` is the share of the variance of all functions
-        of one or two features then.
-        """
-        sizes = self.decomposition.sizes(len(self.feature_names))
-        total = float(sizes.sum()) or 1.0
-        found = sorted(self.decomposition.pairs, key=lambda pair: -pair.variance)
-        return [
-            replace(
-                pair,
-                names=(self.feature_names[pair.columns[0]], self.feature_names[pair.columns[1]]),
-                share=pair.variance / total,
-            )
-            for pair in found
-        ]
-
-    def shape_frame(self) -> Any:
-        """Return a DataFrame of all shape functions, with one row per knot or category."""
-        tables = [(name, shape.table()) for name, shape in self.shapes.items()]
-        keys = ("knot", "category", "value", "value_above")
-        return concatenated(tables, keys)
-
-    def density_frame(self) -> Any:
-        """Return a DataFrame of all stump densities, with one row per interval of thresholds."""
-        keys = ("lower", "upper", "measure", "density", "weight")
-        tables = [
-            (name, {key: getattr(each, key) for key in keys})
-            for name, several in self.densities.items()
-            for each in several
-        ]
-        return concatenated(tables, keys)
-
-    def averaged_stumps(self) -> AveragedStumps:
-        """Return the machine as finitely many averaged stumps (Theorem 8)."""
-        if (
-            not self.is_additive
-            or self.decomposition.pairs
-            or not self.decomposition.additive
-            or any(each.density is None for each in self.decomposition.additive)
-        ):
-            raise ValueError(
-                f"the machine {self.label!r} does not consist of stumps only: averaged stumps are "
-                "available for Stump(), MiddleStump() and boosted stumps"
-            )
-        parts = [
-            (each.column, each.density) for each in self.decomposition.additive if each.density
-        ]
-        return AveragedStumps(
-            np.concatenate([np.full(len(part.lower), column) for column, part in parts]),
-            np.concatenate([part.lower for _, part in parts]),
-            np.concatenate([part.upper for _, part in parts]),
-            np.concatenate([0.5 * np.sqrt(part.measure) for _, part in parts]),
-            np.concatenate([part.weight for _, part in parts]),
-            self.decomposition.intercept,
-        )
 
     def perceptron_density(self, direction: ArrayLike | int) -> PerceptronDensity:
         """Return the weights of all perceptrons along one direction of the scaled features.
@@ -370,8 +129,6 @@ class EnsembleView:
             )
         return hypothesis_weights(self.model.fitted, self.feature_names)
 
-    # -- features and rows
-
     def importances(
         self, n_background: int = 50, n_rows: int = ROWS_FOR_IMPORTANCE, **settings: Any
     ) -> Importances:
@@ -405,7 +162,7 @@ class EnsembleView:
             return Importances.from_sizes(self.feature_names, sizes, method)
         check_count("n_background", n_background)
         known = self._known_background()
-        rows, background = _random_rows(known, n_rows, 1), _random_rows(known, n_background, 0)
+        rows, background = random_rows(known, n_rows, 1), random_rows(known, n_background, 0)
         groups = np.array_split(background, min(N_GROUPS, len(background)))
         parts = [self._explained(rows, np.zeros(len(rows)), each, **settings) for each in groups]
         how = parts[0].method.replace(
@@ -432,16 +189,16 @@ class EnsembleView:
 
         Examples
         --------
-        >>> from kernsemble.datasets import make_threenorm
+        >>> import numpy as np
         >>> from kernsemble.inspection import EnsembleView
         >>> from kernsemble.svm import InfiniteEnsembleClassifier
-        >>> X, y = make_threenorm(200, random_state=0)
-        >>> X[:, 4:] = 0.0
+        >>> X = np.random.default_rng(0).normal(size=(600, 4))
+        >>> y = X[:, 0] * X[:, 1] > 0.0
         >>> settings = {"scaling": "learned", "loss": "squared"}
-        >>> model = InfiniteEnsembleClassifier("laplacian", **settings).fit(X[:, :6], y)
-        >>> found = EnsembleView.from_estimator(model).learned_measure()
-        >>> round(sum(found.shares.values()), 6), found.shares["x5"]
-        (1.0, 0.0)
+        >>> model = InfiniteEnsembleClassifier("laplacian", **settings).fit(X, y)
+        >>> shares = EnsembleView.from_estimator(model).learned_measure().shares
+        >>> shares["x0"] + shares["x1"] > 0.9
+        True
         """
         learned = self.model.learned_scalings
         if not learned:
@@ -490,7 +247,7 @@ class EnsembleView:
         rows, background = self.model.encode(X), np.empty((0, 0))
         if self.decomposition.interactions:
             check_count("n_background", n_background)
-            background = _random_rows(self._known_background(), n_background, random_state)
+            background = random_rows(self._known_background(), n_background, random_state)
         return self._explained(rows, values, background, method, n_permutations, random_state)
 
     def _explained(
@@ -528,14 +285,6 @@ class EnsembleView:
             np.sqrt(squares),
         )
 
-    def _known_background(self) -> FloatArray:
-        if self.background is None:
-            raise ValueError(
-                f"{type(self.model.fitted).__name__} stores no training rows, which contributions "
-                "need as background: pass some, EnsembleView.from_estimator(model, X)"
-            )
-        return self.background
-
     def margins(self, X: ArrayLike, y: ArrayLike) -> Margins:
         """Return the margins of rows.
 
@@ -544,10 +293,3 @@ class EnsembleView:
         """
         norm, name = self.model.norm(self.decomposition)
         return Margins(self.model.margins(X, y, self.machine), norm, name)
-
-
-def _random_rows(rows: FloatArray, n: int, random_state: int | None) -> FloatArray:
-    if len(rows) <= n:
-        return rows
-    drawn = np.random.default_rng(random_state).choice(len(rows), n, replace=False)
-    return rows[np.sort(drawn)]

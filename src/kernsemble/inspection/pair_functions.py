@@ -17,6 +17,7 @@ from kernsemble._value_object import Value
 from kernsemble.inspection.dataframes import as_frame
 from kernsemble.svm.backends.tables.pairs import CoarseColumn
 
+DIGITS = range(5, 18)  # numbers of digits of the ends of intervals; the first that suffices
 OTHERS, UNKNOWN, MISSING = "other categories", "unknown", "missing"
 
 
@@ -75,7 +76,11 @@ class PairSide(Value):
 
 
 def _interval_texts(cuts: FloatArray) -> list[str]:
-    texts = [f"{cut:.5g}" for cut in cuts]
+    """Return the names of the intervals between cuts, with enough digits to differ."""
+    for digits in DIGITS:
+        texts = [f"{cut:.{digits}g}" for cut in cuts]
+        if len(set(texts)) == len(texts):
+            break
     if not texts:
         return ["any"]
     inner = [f"({low}, {high}]" for low, high in itertools.pairwise(texts)]

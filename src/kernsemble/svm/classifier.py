@@ -17,7 +17,6 @@ from kernsemble._progress import Task, with_callbacks
 from kernsemble._typing import ArrayLike, FloatArray, IntArray
 from kernsemble._validation import read_weights
 from kernsemble.kernels import Kernel
-from kernsemble.preprocessing import AnyKind
 from kernsemble.solvers.losses import LOSSES, loss_with_probabilities
 from kernsemble.streaming import Blocks
 from kernsemble.svm.backends.base import (
@@ -285,7 +284,7 @@ class InfiniteEnsembleClassifier(EnsembleClassifier):
         self,
         kernel: str | Kernel = "stump",
         C: float | Literal["scale"] = "scale",
-        scaling: AnyKind | None = "range",
+        scaling: str | None = "range",
         multiclass: Multiclass = "auto",
         decision_function_shape: DecisionShape = "ovr",
         class_weight: dict[Any, float] | Literal["balanced"] | None = None,

@@ -12,7 +12,6 @@ from kernsemble._progress import Task, with_callbacks
 from kernsemble._typing import ArrayLike, FloatArray
 from kernsemble._validation import read_weights
 from kernsemble.kernels import Kernel
-from kernsemble.preprocessing import AnyKind
 from kernsemble.streaming import Blocks
 from kernsemble.svm.backends.base import Candidate, Machines, TrainingRows
 from kernsemble.svm.estimator import KernelMachine
@@ -182,7 +181,7 @@ class InfiniteEnsembleRegressor(EnsembleRegressor):
         self,
         kernel: str | Kernel = "stump",
         C: float | Literal["scale"] = "scale",
-        scaling: AnyKind | None = "range",
+        scaling: str | None = "range",
         epsilon: float | Literal["scale"] = "scale",
         tol: float = 1e-3,
         max_iter: int | None = None,
