@@ -30,9 +30,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from bench_scale import FEW_ROWS, SETS, auroc, explainable_boosting, raw_table, threenorm
 from leaderboard.cells import attempt, run_method, store_of
 from leaderboard.processes import CONTEXT
+from leaderboard.scale import ADDITIVE_SETS, problem_at_scale
+from sklearn.metrics import roc_auc_score
 from timing import peak_bytes
 
 from kernsemble.experiments import Cell, Record
@@ -41,7 +42,9 @@ from kernsemble.kernels import Stump
 from kernsemble.svm import InfiniteEnsembleClassifier
 
 STORE = Path(__file__).parent / "results" / "pairs"
-ROWS, PLANTED, CURVES = "threenorm, 1e6 rows", "planted pair, 2,000 columns", "curves of "
+SETS = ["adult", "bank_marketing", "magic", *ADDITIVE_SETS]
+FEW_ROWS = 500  # number of rows of the first fit, which compiles
+ROWS, PLANTED, CURVES = "threenorm 1000000", "planted pair, 2,000 columns", "curves of "
 CURVE_SETS = ("bank_marketing", "magic", "mammography")
 CURVE_ROWS, N_BOOTSTRAPS = 3_000, 10
 
@@ -52,18 +55,18 @@ def ours(n_pairs: Any) -> Any:
     return InfiniteEnsembleClassifier(kernel, solver="additive", loss="logistic", n_pairs=n_pairs)
 
 
-def explainable_boosting_with_pairs() -> Any:
-    """Return the explainable boosting machine with its default interactions."""
+def explainable_boosting(**settings: Any) -> Any:
+    """Return the explainable boosting machine, with its default interactions if none are given."""
     from interpret.glassbox import ExplainableBoostingClassifier
 
-    return ExplainableBoostingClassifier(n_jobs=2, random_state=0)
+    return ExplainableBoostingClassifier(n_jobs=2, random_state=0, **settings)
 
 
 METHODS: dict[str, Callable[[], Any]] = {
     "pairs": partial(ours, "auto"),
     "five-pairs": partial(ours, 5),
-    "ebm": explainable_boosting_with_pairs,
-    "ebm-without-pairs": explainable_boosting,
+    "ebm": explainable_boosting,
+    "ebm-without-pairs": partial(explainable_boosting, interactions=0),
 }
 CELLS = {
     "pairs": [*SETS, ROWS, PLANTED, *(CURVES + name for name in CURVE_SETS)],
@@ -78,8 +81,7 @@ def compute(cell: Cell) -> dict[str, float]:
     warnings.simplefilter("ignore")
     if cell.data.startswith(CURVES):
         return curves(METHODS[cell.method], cell.data.removeprefix(CURVES))
-    sources = {ROWS: partial(threenorm, 1_000_000), PLANTED: planted}
-    X, X_test, y, y_test = sources.get(cell.data, partial(raw_table, cell.data))()
+    X, X_test, y, y_test = planted() if cell.data == PLANTED else rows_of(cell.data)
     few = np.union1d(
         np.random.default_rng(0).permutation(len(y))[:FEW_ROWS],
         [np.flatnonzero(y == label)[:3] for label in np.unique(y)],
@@ -110,6 +112,19 @@ def pairs_of(machine: Any) -> list[tuple[int, ...]]:
     return [tuple(sorted(pair)) for pair in machine.pairs_]
 
 
+def rows_of(name: str) -> tuple[Any, Any, Any, Any]:
+    """Return training and test rows of a data set, or of threenorm."""
+    problem = problem_at_scale(name)
+    return problem.X_train, problem.X_test, problem.y_train, problem.y_test
+
+
+def auroc(machine: Any, X: Any, y: Any) -> float:
+    """Return the area under the ROC curve."""
+    if hasattr(machine, "decision_function"):
+        return float(roc_auc_score(y, machine.decision_function(X)))
+    return float(roc_auc_score(y, machine.predict_proba(X)[:, 1]))
+
+
 def planted() -> tuple[Any, Any, Any, Any]:
     """Return rows with 2,000 columns, where the sign of the product of the first two matters."""
     rng = np.random.default_rng(0)
@@ -120,7 +135,7 @@ def planted() -> tuple[Any, Any, Any, Any]:
 
 def curves(make: Callable[[], Any], name: str) -> dict[str, float]:
     """Return the standard deviation of functions of columns over bootstrap samples."""
-    X, X_test, y, _ = raw_table(name)
+    X, X_test, y, _ = rows_of(name)
     rng = np.random.default_rng(0)
     some, tested = rng.permutation(len(y))[:CURVE_ROWS], X_test.iloc[:CURVE_ROWS]
     found, spreads, start = [], [], time.perf_counter()
@@ -182,7 +197,7 @@ def main() -> None:
     parser.add_argument("--again", action="store_true", help="compute stored cells again")
     parser.add_argument("--render", action="store_true", help="only print what is stored")
     options = parser.parse_args()
-    CONTEXT.set_forkserver_preload(["bench_scale"])
+    CONTEXT.set_forkserver_preload(["leaderboard.scale"])
     measure = partial(attempt, compute=compute, guess=lambda _: {})
     for method in options.methods if not options.render else ():
         cells = [Cell(name, method, 0) for name in CELLS[method] if name in options.sets]
