@@ -169,3 +169,21 @@ def test_several_machines_share_weights():
     nothing = replace(losses[0], C=0.0 * ONE)
     idle = solve_additive(tables, nothing)
     assert_allclose(learned_weights(tables, weights, variances, [idle], [nothing], [1.0]), weights)
+
+
+def test_weights_are_shrunk_towards_a_common_one():
+    rng = np.random.default_rng(8)
+    codes, axes = levels(rng, D=3)
+    tables, variances = one_table_each(codes, axes), [each.variances for each in axes]
+    loss = Squared(codes[0] + rng.normal(size=N), ONE)
+    solution, weights = solve_additive(tables, loss), np.ones(3)
+
+    def shrunk(n_shared):
+        return learned_weights(tables, weights, variances, [solution], [loss], [1.0], n_shared)
+
+    alone, some, common = shrunk(0.0), shrunk(2.0), shrunk(np.inf)
+    assert_allclose(common, common[0])
+    assert_allclose(shrunk(1e-12), alone)
+    assert_allclose(shrunk(1e12), common)
+    assert ((some - common) * (alone - common) > 0.0).all()
+    assert (abs(some - common) < abs(alone - common)).all()
