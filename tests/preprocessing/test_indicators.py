@@ -70,3 +70,25 @@ def test_columns_of_one_kind_only_have_coordinates():
         part = X[:, some]
         scaling = IndicatorScaling.from_rows(part, np.ones(len(part)), np.array(kinds))
         assert np.isfinite(scaling.transform(part)).all()
+
+
+def test_weights_that_are_shares_count_as_rows():
+    X = table()
+    found, expected = (
+        IndicatorScaling.from_rows(X, np.full(len(X), weight), IS_CATEGORY)
+        for weight in (1.0 / len(X), 1.0)
+    )
+    assert_array_equal(found.codes, expected.codes)
+    assert len(found.codes) == 4
+
+
+def test_rare_categories_have_indicators_if_there_is_nothing_else():
+    codes = np.random.default_rng(0).permutation(np.repeat(np.arange(50.0), 4))
+    X, y = codes[:, np.newaxis], np.where(codes < 25.0, 1.0, -1.0)[:, np.newaxis]
+    weight, is_category = np.ones(200), np.array([True])
+    scaling = IndicatorScaling.from_rows(X, weight, is_category, most=8)
+    assert_array_equal(scaling.transform(X).sum(axis=0), np.full(8, 4.0))
+    learner = TargetScaling.from_rows("learned-indicators", X, weight, is_category, y)
+    assert learner.fit().coordinates.shape[1] > 0
+    missing = IndicatorScaling.from_rows(np.full((5, 1), np.nan), np.ones(5), is_category)
+    assert_array_equal(missing.transform(X), codes[:, np.newaxis] == 0.0)

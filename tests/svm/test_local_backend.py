@@ -17,7 +17,7 @@ from kernsemble.exceptions import GramTooLargeError
 from kernsemble.inspection import EnsembleView
 from kernsemble.kernels import Exponential, Laplacian, Stump
 from kernsemble.persistence import load, save
-from kernsemble.solvers import ridge
+from kernsemble.solvers import partition, ridge
 from kernsemble.solvers.equal_rows import EqualRows
 from kernsemble.solvers.losses import Squared
 from kernsemble.svm import (
@@ -289,8 +289,16 @@ def test_results_do_not_depend_on_the_number_of_threads(small):
     assert_allclose(one, two, atol=1e-5)
 
 
-def test_leaves_that_exceed_the_memory_are_an_error():
-    with pytest.raises(GramTooLargeError, match="the matrices of a leaf of 300 rows take"):
+def test_leaves_are_smaller_if_memory_is_scarce():
+    machine = local(cache_size=0.5).fit(X, y)
+    largest = max(int(np.diff(each.ends).max()) for each in machine.partitions_)
+    assert largest <= np.sqrt(0.5 * 2**20 / 20.0)
+    assert machine.score(Z, z) > 0.7
+
+
+def test_leaves_that_cannot_be_split_and_exceed_the_memory_are_an_error(monkeypatch):
+    monkeypatch.setattr(partition, "MAX_DRAWS", 0)
+    with pytest.raises(GramTooLargeError, match=r"a leaf of 300 rows.* use scaling='rank'"):
         local(cache_size=0.5).fit(X, y)
 
 

@@ -5,6 +5,7 @@ effect become equal, whatever they mean together with other columns. Indicators 
 There are many of them, so they are best weighted by a learned measure.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -14,7 +15,7 @@ from kernsemble._typing import BoolArray, FloatArray, IntArray
 from kernsemble._value_object import Value
 from kernsemble.preprocessing.scaling import FeatureScaling
 
-FEWEST_ROWS = 20.0  # weight of a category below which it has no indicator
+FEWEST_ROWS = 20.0  # number of rows of a category below which it has no indicator
 MIDDLE = 0.5  # rank of a missing number
 MAX_INDICATORS = 32  # maximum number of indicators of a column
 
@@ -23,7 +24,8 @@ MAX_INDICATORS = 32  # maximum number of indicators of a column
 class IndicatorScaling(Value):
     """Ranks of numbers from 0 to 1, then indicators of missing numbers and of categories.
 
-    A missing number has the rank 1/2, a category without an indicator has only zeros.
+    A missing number has the rank 1/2, a category without an indicator has only zeros. If there are
+    neither numbers nor frequent categories, rare ones have indicators.
 
     Attributes
     ----------
@@ -57,8 +59,12 @@ class IndicatorScaling(Value):
         fewest: float = FEWEST_ROWS,
         most: int = MAX_INDICATORS,
     ) -> Self:
-        """Return the scaling of weighted rows; columns of categories contain codes from 0."""
+        """Return the scaling of weighted rows; columns of categories contain codes from 0.
+
+        Weights count as repetitions; those that sum to less than the number of rows are shares.
+        """
         X, weight = X[weight > 0.0], weight[weight > 0.0]
+        counts = weight * max(len(weight) / (float(weight.sum()) or 1.0), 1.0)
         numbers = np.flatnonzero(~is_category)
         ranks = FeatureScaling.from_rows(X, "rank", weight)
         found = ranks.transform(X)[:, numbers]
@@ -67,11 +73,10 @@ class IndicatorScaling(Value):
         low, high = ends[0].min(axis=0, initial=np.inf), ends[1].max(axis=0, initial=-np.inf)
         is_known = low <= high
         low, high = np.where(is_known, low, 0.0), np.where(is_known, high, 1.0)
-        places = [
-            (column, code)
-            for column in np.flatnonzero(is_category).tolist()
-            for code in _frequent(X[:, column], weight, fewest, most)
-        ]
+        columns = np.flatnonzero(is_category).tolist()
+        places = _places(X, counts, columns, fewest, most)
+        if len(numbers) == len(places) == 0:
+            places = _places(X, counts, columns, 0.0, most) or [(columns[0], 0)]
         return cls(
             ranks,
             numbers,
@@ -96,9 +101,20 @@ class IndicatorScaling(Value):
         return np.hstack([positions, gaps, indicators])
 
 
+def _places(
+    X: FloatArray, weight: FloatArray, columns: Sequence[int], fewest: float, most: int
+) -> list[tuple[int, int]]:
+    """Return the column and the code of each indicator."""
+    return [
+        (column, code)
+        for column in columns
+        for code in _frequent(X[:, column], weight, fewest, most)
+    ]
+
+
 def _frequent(codes: FloatArray, weight: FloatArray, fewest: float, most: int) -> list[int]:
     """Return the codes with the largest weights, in ascending order."""
     is_known = ~np.isnan(codes) & (codes >= 0.0)
     sums = np.bincount(codes[is_known].astype(np.intp), weight[is_known])
     order = np.argsort(-sums, kind="stable")[:most]
-    return np.sort(order[sums[order] >= fewest]).tolist()
+    return np.sort(order[(sums[order] >= fewest) & (sums[order] > 0.0)]).tolist()

@@ -312,7 +312,7 @@ class LocalBackend(Backend):
     Attributes
     ----------
     leaf_rows : int
-        Maximum number of rows of a leaf.
+        Maximum number of rows of a leaf; fewer if the memory requires it.
     n_partitions : int
         Number of partitions whose machines are averaged; one if a leaf has all rows.
     overlap : float
@@ -345,10 +345,10 @@ class LocalBackend(Backend):
                 dense(rows.X), rows.weight, rows.is_category, rows.targets, rows.parts
             )
         dtype = settings.dtype or self._precision(rows)
-        division = Division(self.leaf_rows, self.n_partitions, self.overlap)
+        most = max(int(affordable_rows(settings.budget)), 1)
+        division = Division(min(self.leaf_rows, most), self.n_partitions, self.overlap)
         affordable = np.sqrt(settings.budget.n_bytes / (4.0 * MATRICES_OF_A_MEASURE))
         measure_rows = max(min(self.measure_rows, int(affordable)), FEWEST_MEASURE_ROWS)
-        most = max(int(affordable_rows(settings.budget)), 1)
         seed = settings.draw_seed()
         return LocalWorkspace(rows, dtype, division, seed, measure_rows, most)
 

@@ -164,6 +164,8 @@ def _affordable_threads(largest: int, itemsize: int, budget: Budget) -> int:
     """Return the number of threads whose matrices fit into the budget."""
     needed = MATRICES * float(largest) ** 2 * itemsize
     budget.check(
-        needed, f"the matrices of a leaf of {largest:,} rows take", "drop columns that are constant"
+        needed,
+        f"the matrices of a leaf of {largest:,} rows, which rounding errors keep together, take",
+        "use scaling='rank'",
     )
     return max(min(n_threads(), int(budget.n_bytes / needed)), 1)
