@@ -83,7 +83,7 @@ def test_a_missing_number_that_a_model_does_not_support_has_no_prediction(dialec
 
 
 def test_names_and_categories_are_quoted(tmp_path):
-    X = pd.DataFrame({'a "b"': ["it's", "x; --", "it's", "y"] * 5})
+    X = pd.DataFrame({'a "b"\n{0} é': ["it's", "x; --\n/*", "it's", "ÿ"] * 5})
     from kernsemble.svm import InfiniteEnsembleClassifier
 
     model = InfiniteEnsembleClassifier(solver="additive", loss="logistic")
@@ -94,6 +94,14 @@ def test_names_and_categories_are_quoted(tmp_path):
         found = answer(dialect, query, X)
         assert_array_equal(found["prediction"], model.predict(X))
         assert_allclose(found["probability_o'k"], model.predict_proba(X)[:, 1], **EXACT)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("absent", ["age", "region"])
+def test_a_table_without_a_column_is_refused_by_the_database(dialect, absent):
+    query = to_sql(fitted("mixed"), dialect)
+    with pytest.raises((duckdb.Error, pd.errors.DatabaseError), match=absent):
+        answer(dialect, query, rows("mixed").drop(columns=absent))
 
 
 def test_other_databases_and_models_with_interactions_are_refused():

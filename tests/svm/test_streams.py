@@ -432,6 +432,8 @@ def test_files_and_columns_that_do_not_exist_are_named(tmp_path):
         Blocks.from_parquet(tmp_path / "rows.parquet", "prise")
     with pytest.raises(ValueError, match="no columns besides the target"):
         Blocks.from_parquet(tmp_path / "rows.parquet", "x", columns=["x"])
+    with pytest.raises(ValueError, match="weight = 'x': use another column than the target"):
+        Blocks.from_parquet(tmp_path / "rows.parquet", "x", weight="x")
     with pytest.raises(FileNotFoundError, match="names no file"):
         Blocks.from_parquet(tmp_path / "*.pq", "x")
     with pytest.raises(ValueError, match="use at least one file"):

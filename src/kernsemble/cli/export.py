@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from kernsemble._files import atomic_write
 from kernsemble.cli.console import WrongUsageError, import_optional, note, write_json
 from kernsemble.cli.options import Force, Json, ModelFile, check_output
 
@@ -77,7 +78,8 @@ def export(
     write(fitted, path=out, **settings)
     if reader is not None:
         source = import_optional("export", "javascript_reader", "writing --reader")
-        reader.write_text(source(is_module=True), encoding="utf-8")
+        with atomic_write(reader) as part:
+            part.write_text(source(is_module=True), encoding="utf-8")
     n_bytes = out.stat().st_size
     if json:
         written = {"output": str(out), "bytes": n_bytes, "reader": reader and str(reader)}

@@ -92,9 +92,14 @@ class StreamedFit(NamedTuple):
         from dask import dataframe as dd
 
         table, names = self.table, list(self.table.kinds)
-        read = dd.read_parquet if table.is_parquet else dd.read_csv
+        paths = [str(path) for path in table.files]
         with cluster_client(self.dask) as client:
-            frame = read([str(path) for path in table.files])[[*names, table.target]]
+            if table.is_parquet:
+                frame = dd.read_parquet(paths)
+            else:
+                dates = [name for name, kind in table.kinds.items() if kind == "date"]
+                frame = dd.read_csv(paths, na_values=list(table.missing), parse_dates=dates)
+            frame = frame[[*names, table.target]]
             frame = frame.dropna(subset=[table.target])
             y = frame[table.target]
             if table.task == "classification" and y.dtype.kind not in "iu":

@@ -9,7 +9,7 @@ from typing import Any
 from kernsemble.export.refusals import import_extra
 from kernsemble.serving.body_limit import BodyLimit
 from kernsemble.serving.predictor import Predictor
-from kernsemble.serving.rows import InvalidRowsError, RowReader, read_rows
+from kernsemble.serving.rows import BodyReader, InvalidRowsError, RowReader
 
 MAX_ROWS, MAX_EXPLAINED_ROWS, MAX_BYTES = 10_000, 100, 10_000_000
 
@@ -83,10 +83,10 @@ def create_app(
         return fastapi.Response(text, status, media_type="application/json")
 
     async def answer(
-        request: Any, validator: Any, work: Callable[[list[dict[str, Any]]], Any], name: str
+        request: Any, bodies: BodyReader, work: Callable[[list[dict[str, Any]]], Any], name: str
     ) -> Any:
         try:
-            rows = read_rows(validator, await request.body())
+            rows = bodies.rows(await request.body())
             async with turn:
                 found = await asyncio.to_thread(work, rows)
         except InvalidRowsError as error:
@@ -96,7 +96,7 @@ def create_app(
         return respond({name: found})
 
     def post(path: str, owner: Predictor, work: Any, name: str, summary: str) -> None:
-        validator = owner.reader.body_type()
+        bodies = BodyReader(owner.reader)
         row = pydantic.TypeAdapter(owner.reader.row_type()).json_schema()
         rows = {"type": "array", "items": row, "minItems": 1, "maxItems": owner.reader.max_rows}
         body = {"type": "object", "properties": {"rows": rows}, "required": ["rows"]}
@@ -108,7 +108,7 @@ def create_app(
         }
 
         async def endpoint(request: Any) -> Any:
-            return await answer(request, validator, work, name)
+            return await answer(request, bodies, work, name)
 
         endpoint.__annotations__ = {"request": fastapi.Request}
         app.post(path, summary=summary, openapi_extra=extra, responses=errors)(endpoint)

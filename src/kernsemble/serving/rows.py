@@ -22,9 +22,12 @@ REASONS = {
     "float_type": "the value is no number",
     "finite_number": "the value is no finite number",
     "string_type": "the value is no text",
+    "dict_type": "the row is no object: send {column: value, ...}",
 }
 NO_DATE = "the value is no date such as 2024-03-01 or 2024-03-01T10:30"
 NO_NULL = "the value is missing, which the model does not support: fill it in"
+NO_ROWS = 'the body has no rows: send {"rows": [{column: value, ...}, ...]}'
+NO_KEY = "the body contains rows only: remove what else it has"
 
 
 @dataclass(frozen=True)
@@ -64,9 +67,10 @@ class ServedColumn:
     @property
     def entry_type(self) -> Any:
         """Return the type that pydantic validates."""
-        field = import_extra("pydantic", "serve").Field
-        number = Annotated[float, field(allow_inf_nan=False)]
-        kind = {"number": number, "date": datetime.datetime, "category": number}[self.kind]
+        pydantic = import_extra("pydantic", "serve")
+        number = Annotated[float, pydantic.Field(allow_inf_nan=False)]
+        date = Annotated[datetime.datetime, pydantic.BeforeValidator(_date_as_text)]
+        kind = {"number": number, "date": date, "category": number}[self.kind]
         kind = str if self.is_text else kind
         return kind | None if self.can_be_missing else kind
 
@@ -144,21 +148,24 @@ class RowReader:
             for each in self.columns
         }
 
-    def row_type(self) -> Any:
-        """Return the type of a row that pydantic validates."""
+    def row_type(self, extra: Literal["forbid", "allow"] = "forbid") -> Any:
+        """Return the type of a row that pydantic validates, with or without other columns."""
         typed_dict = import_extra("typing_extensions", "serve").TypedDict
         types = {each.name: each.entry_type for each in self.columns}
         found = typed_dict("Row", types)
-        found.__pydantic_config__ = {"extra": "forbid"}
+        found.__pydantic_config__ = {"extra": extra}
         return found
 
     def body_type(self) -> Any:
-        """Return the validator of a body, ``{"rows": [...]}``."""
+        """Return the validator of a body, ``{"rows": [...]}``, which stops at the first error.
+
+        Other columns are allowed, as each would be an error: their number is not limited.
+        """
         pydantic = import_extra("pydantic", "serve")
         typed_dict = import_extra("typing_extensions", "serve").TypedDict
-        limits = pydantic.Field(min_length=1, max_length=self.max_rows)
-        found = typed_dict("Body", {"rows": Annotated[list[self.row_type()], limits]})  # type: ignore[misc]
-        found.__pydantic_config__ = {"extra": "forbid"}
+        limits = pydantic.Field(min_length=1, max_length=self.max_rows, fail_fast=True)
+        found = typed_dict("Body", {"rows": Annotated[list[self.row_type("allow")], limits]})  # type: ignore[misc]
+        found.__pydantic_config__ = {"extra": "allow"}
         return pydantic.TypeAdapter(found)
 
     def table(self, rows: Sequence[dict[str, Any]]) -> Any:
@@ -180,31 +187,96 @@ class RowReader:
         )
 
 
-def read_rows(validator: Any, body: bytes) -> list[dict[str, Any]]:
-    """Return the rows of a body; raise an error that lists what is wrong with them."""
+class BodyReader:
+    """The validation of bodies, and the errors of those that are refused.
+
+    A body of the largest size can have a million errors: the first ones are described, row by row.
+
+    Parameters
+    ----------
+    reader : RowReader
+        The columns, and the maximum number of rows.
+    """
+
+    def __init__(self, reader: RowReader) -> None:
+        pydantic = import_extra("pydantic", "serve")
+        self.max_rows, self.names = reader.max_rows, {each.name for each in reader.columns}
+        self.body, self.row = reader.body_type(), pydantic.TypeAdapter(reader.row_type())
+        self.error = pydantic.ValidationError
+
+    def rows(self, body: bytes) -> list[dict[str, Any]]:
+        """Return the rows of a body; raise an error that lists what is wrong with them."""
+        try:
+            found: dict[str, Any] = self.body.validate_json(body)
+        except self.error:
+            pass
+        else:
+            rows: list[dict[str, Any]] = found["rows"]
+            if len(found) == 1 and all(len(row) == len(self.names) for row in rows):
+                return rows
+        errors = self._errors(body)
+        n, more = min(len(errors), MAX_ERRORS), "more than " * (len(errors) > MAX_ERRORS)
+        refused = f"{more}{n} {'value was' if n == 1 else 'values were'} refused"
+        raise InvalidRowsError({"detail": refused, "errors": errors[:MAX_ERRORS]})
+
+    def _errors(self, body: bytes) -> list[dict[str, Any]]:
+        """Return the errors of an invalid body, few more than are described."""
+        core = import_extra("pydantic_core", "serve")
+        try:
+            content = core.from_json(body)
+        except ValueError:
+            return [{"reason": REASONS["json_invalid"]}]
+        if not isinstance(content, dict) or "rows" not in content:
+            return [{"reason": NO_ROWS}]
+        rows = content["rows"]
+        if not isinstance(rows, list):
+            return [{"reason": NO_ROWS}]
+        if not 0 < len(rows) <= self.max_rows:
+            return [{"reason": REASONS["too_long" if rows else "too_short"]}]
+        found = [{"reason": NO_KEY}] if len(content) > 1 else []
+        for n, row in enumerate(rows, start=1):
+            try:
+                self.row.validate_json(core.to_json(self._shortened(row), inf_nan_mode="constants"))
+            except self.error as error:
+                each = error.errors(include_url=False, include_context=False)
+                found.extend(_described(item, n) for item in each)
+            if len(found) > MAX_ERRORS:
+                break
+        return found
+
+    def _shortened(self, row: Any) -> Any:
+        """Return a row with few of the columns that the model does not have."""
+        if not isinstance(row, dict):
+            return row
+        others = [name for name in row if name not in self.names]
+        left_out = set(others[MAX_ERRORS + 1 :])
+        return {name: value for name, value in row.items() if name not in left_out}
+
+
+def _date_as_text(value: Any) -> Any:
+    """Return a date; raise an error for numbers, which would be seconds since 1970."""
+    if isinstance(value, str) and not _is_number(value):
+        return value
+    raise import_extra("pydantic_core", "serve").PydanticCustomError("datetime_as_text", NO_DATE)
+
+
+def _is_number(value: str) -> bool:
     try:
-        found: dict[str, Any] = validator.validate_json(body)
-    except import_extra("pydantic", "serve").ValidationError as error:
-        raise InvalidRowsError(_described(error)) from error
-    return found["rows"]
+        float(value)
+    except ValueError:
+        return False
+    return True
 
 
-def _described(error: Any) -> dict[str, Any]:
-    """Return the errors of pydantic by row, from 1, and column."""
-    found = []
-    for each in error.errors(include_url=False, include_context=False)[:MAX_ERRORS]:
-        place = [part for part in each["loc"] if part != "rows"]
-        described = {
-            "row": place[0] + 1 if place and isinstance(place[0], int) else None,
-            "column": str(place[1]) if len(place) > 1 else None,
-            "reason": _reason(each),
-            "value": each["input"] if _is_short(each["input"]) else None,
-        }
-        if each["type"] in {"missing", "json_invalid"}:
-            described["value"] = None
-        found.append({key: value for key, value in described.items() if value is not None})
-    n = error.error_count()
-    return {"detail": f"{n} {'value was' if n == 1 else 'values were'} refused", "errors": found}
+def _described(error: Any, row: int) -> dict[str, Any]:
+    """Return an error of pydantic in a row, from 1, by its column."""
+    found: dict[str, Any] = {"row": row}
+    if error["loc"]:
+        found["column"] = str(error["loc"][0])
+    found["reason"] = _reason(error)
+    if error["type"] != "missing" and _is_short(error["input"]):
+        found["value"] = error["input"]
+    return found
 
 
 def _reason(error: Any) -> str:

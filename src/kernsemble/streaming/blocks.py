@@ -172,7 +172,10 @@ class Blocks:
         for name in [target, *([] if weight is None else [weight]), *(columns or ())]:
             if name not in names:
                 raise ValueError(f"{paths[0]} has no column {name!r}: {suggest(name, names)}")
-        chosen = [n for n in columns or names if n not in {target, weight}]
+        if weight == target:
+            raise ArgumentError("weight", weight, "use another column than the target")
+        asked = dict.fromkeys(columns or names)  # each once
+        chosen = [n for n in asked if n not in {target, weight}]
         if not chosen:
             raise ValueError(f"{paths[0]} has no columns besides the target: add features")
         scan = scan.select([*chosen, target, *([] if weight is None else [weight])])

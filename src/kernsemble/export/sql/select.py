@@ -17,6 +17,8 @@ from kernsemble.export.sql.probabilities import add_codes, add_probabilities
 from kernsemble.export.sql.stages import Stages, selected
 from kernsemble.inspection.additive_model import AdditiveModel, ColumnData
 
+SOURCE = "source"  # alias of the table to select from
+
 
 def to_sql(
     model: Any,
@@ -76,9 +78,9 @@ def to_sql(
     """
     plain, stages = plain_additive_model(model), Stages(database(dialect))
     kept = {f"k{place}": each for place, each in enumerate(keep)}
-    raw = {key: name(each) for key, each in kept.items()}
+    raw = {key: _of_source(each) for key, each in kept.items()}
     raw |= {f"c{d}": _raw(each, stages) for d, each in enumerate(plain["columns"])}
-    stages.start(raw, name(table))
+    stages.start(raw, f"{name(table)} AS {SOURCE}")
     _add_values(stages, plain)
     results = {name(each): key for key, each in kept.items()} | _results(stages, plain)
     if contributions:
@@ -92,11 +94,16 @@ def to_sql(
     return query
 
 
+def _of_source(column: str) -> str:
+    """Return a column of the table; SQLite reads a name alone as text if there is no column."""
+    return f"{SOURCE}.{name(column)}"
+
+
 def _raw(column: ColumnData, stages: Stages) -> str:
     """Return a column as the functions use it."""
     if "part_of" in column:
-        return stages.database.parts[column["part"]].format(name(column["part_of"]))
-    mine = name(column["name"])
+        return stages.database.parts[column["part"]].format(_of_source(column["part_of"]))
+    mine = _of_source(column["name"])
     if column["kind"] == "category":
         return mine
     is_date = column.get("is_date", False)

@@ -120,6 +120,13 @@ class RowEncoding:
         ]
         return cls(survey.names, table, is_category, levels, survey.target.classes), sample
 
+    @property
+    def bytes_per_row(self) -> int:
+        """The size of the codes of a row, as blocks store them."""
+        codes = np.empty((len(self.levels), 0), code_type(self.levels))
+        codes = codes if self.coder is None else self.coder(codes)
+        return len(codes) * codes.itemsize
+
     def numbers(self, X: Any) -> FloatArray:
         """Return the rows of a block as numbers and codes of categories."""
         if self.names is None:

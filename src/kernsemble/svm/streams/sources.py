@@ -84,7 +84,7 @@ class LocalSource(RowSource):
         found: list[RowBlock] = []
         total: Any = 0.0
         with MappedFile() as file:
-            is_mapped = n_rows * len(encoding.levels) > budget.n_bytes
+            is_mapped = n_rows * encoding.bytes_per_row > budget.n_bytes
             allocate: Allocate | None = file.allocate if is_mapped else None
             for number, block in enumerate(self.blocks):
                 X, y, weight = checked_block(block, number, settings.is_classifier)
