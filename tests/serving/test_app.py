@@ -13,8 +13,7 @@ from kernsemble.boosting import AdaBoostClassifier
 from kernsemble.datasets import make_mixed_table
 from kernsemble.detection import LagoClassifier
 from kernsemble.inspection import EnsembleView
-from kernsemble.serving import create_app
-from kernsemble.serving import rows as rows_of_bodies
+from kernsemble.serving import create_app, rows as rows_of_bodies
 from kernsemble.serving.rows import BodyReader, InvalidRowsError, RowReader
 from kernsemble.svm import InfiniteEnsembleClassifier, InfiniteEnsembleRegressor
 

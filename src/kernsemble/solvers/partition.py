@@ -158,7 +158,7 @@ def _split(
 ) -> _Split | None:
     """Return a split at the median along a random direction, None if no direction splits."""
     for _ in range(MAX_DRAWS):
-        direction = rng.normal(size=X.shape[1])
+        direction = _direction(X, rows, rng)
         sums = _sums(X, rows, direction)
         lower, upper = _zone(sums, weight[rows], overlap)
         is_second = sums > lower
@@ -166,6 +166,11 @@ def _split(
         if is_second.any() and is_first.any():
             return _Split(direction, lower, upper, is_first, is_second)
     return None
+
+
+def _direction(X: FloatArray, rows: IntArray, rng: np.random.Generator) -> FloatArray:  # noqa: ARG001
+    """Return a random direction for the split of some rows; a benchmark tries others."""
+    return np.asarray(rng.normal(size=X.shape[1]))
 
 
 def _zone(sums: FloatArray, weight: FloatArray, overlap: float) -> tuple[float, float]:
