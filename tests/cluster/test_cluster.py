@@ -15,11 +15,12 @@ from kernsemble.dask import (
     DaskInfiniteEnsembleClassifierCV,
     DaskInfiniteEnsembleRegressor,
 )
-from kernsemble.dask.workers import DaskEngine, answering
+from kernsemble.dask.workers import DaskEngine, DaskSource, answering
 from kernsemble.datasets import make_threenorm
 from kernsemble.persistence import load, save
 from kernsemble.streaming import Blocks
 from kernsemble.svm import InfiniteEnsembleClassifier, InfiniteEnsembleClassifierCV
+from kernsemble.svm.streams import local
 
 distributed = pytest.importorskip("distributed")
 da = pytest.importorskip("dask.array")
@@ -116,6 +117,33 @@ def test_data_frames_with_categories_give_the_machine_of_pandas(client):
     assert machine.score(data[names], data["y"]) == pytest.approx(
         whole.score(frame[names], frame["y"])
     )
+
+
+@pytest.mark.parametrize("is_killed", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_machines_on_leaves_are_those_of_blocks(client, monkeypatch, is_killed):
+    """Rows are exchanged once; a worker is killed before that."""
+    pytest.importorskip("pyarrow")
+    monkeypatch.setattr(local, "REGION_LEAVES", 0.25)
+    X, y = make_threenorm(1_500, n_features=4, random_state=0)
+    settings = {"solver": "local", "loss": "squared", "random_state": 0, "scaling": "rank"}
+    ends = [400, 700, 1_000]
+    parts = list(zip(np.split(X, ends), np.split(y, ends), strict=True))
+    expected = InfiniteEnsembleClassifier("laplacian", **settings).fit(Blocks(parts))
+    assert expected.machines_.parts[0].partition.n_leaves > 3
+    fit_groups = DaskSource.fit_groups
+
+    def fit_and_kill(source, *arguments):
+        if is_killed:
+            os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
+        return fit_groups(source, *arguments)
+
+    monkeypatch.setattr(DaskSource, "fit_groups", fit_and_kill)
+    chunks = (400, 300, 300, 500)
+    dX, dy = da.from_array(X, chunks=(chunks, (2, 2))), da.from_array(y, chunks=500)
+    machine = DaskInfiniteEnsembleClassifier("laplacian", **settings).fit(dX, dy)
+    assert_array_equal(machine.to_local().decision_function(X), expected.decision_function(X))
+    assert_array_equal(machine.predict(dX).compute(), expected.predict(X))
+    client.wait_for_workers(2)
 
 
 SLOW = pytest.mark.slow

@@ -1,6 +1,7 @@
 """Fits to rows in blocks are those to all rows in memory."""
 
 import datetime
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -23,6 +24,8 @@ from kernsemble.svm import (
     InfiniteEnsembleRegressor,
     InfiniteEnsembleRegressorCV,
 )
+from kernsemble.svm.backends import BACKENDS
+from kernsemble.svm.streams import local
 from kernsemble.svm.streams.fitting import EncodedRows
 from kernsemble.svm.streams.sources import LocalSource, SurveySettings
 
@@ -448,3 +451,72 @@ def test_dates_vary_over_blocks_if_not_within_them():
         in_blocks(frame, y, ends=[50])
     )
     assert machine.mixed_table_.parts == ((0, "month"),)
+
+
+# -- machines on leaves
+
+ON_LEAVES = {"kernel": "laplacian", "solver": "local", "loss": "squared", "random_state": 0}
+
+
+def leaf_rows(monkeypatch, n_leaf_rows, n_region_leaves):
+    """Make leaves and regions small."""
+    backend = replace(BACKENDS["local"], leaf_rows=n_leaf_rows)
+    monkeypatch.setitem(BACKENDS, "local", backend)
+    monkeypatch.setattr(local, "REGION_LEAVES", n_region_leaves)
+
+
+@pytest.mark.parametrize("scaling", ["range", "rank", None])
+@pytest.mark.parametrize("family", [InfiniteEnsembleClassifier, InfiniteEnsembleRegressor])
+def test_machines_on_leaves_of_a_single_region_are_those_of_rows_in_memory(
+    family, scaling, monkeypatch
+):
+    leaf_rows(monkeypatch, 40, 64)
+    X, y = make_threenorm(N, n_features=5, random_state=0)
+    y = target(family, X, y)
+    weight = np.random.default_rng(0).integers(0, 3, N).astype(float)
+    params = {**ON_LEAVES, "scaling": scaling}
+    whole = family(**params).fit(X, y, weight)
+    machine = family(**params).fit(in_blocks(X, y, weight))
+    assert pytest.approx(whole.C_, rel=1e-6) == machine.C_
+    expected = values(whole, X)
+    assert_allclose(values(machine, X), expected, atol=1e-5 * np.abs(expected).max())
+    assert_allclose(machine.objective_, whole.objective_, rtol=1e-5)
+
+
+def test_regions_are_machines_on_the_leaves_of_common_partitions(monkeypatch, tmp_path):
+    leaf_rows(monkeypatch, 20, 16)
+    X, y = make_threenorm(1_000, n_features=4, random_state=0)
+    y = np.where(X[:, 0] > 1.5, 2, y)
+    settings = {**ON_LEAVES, "random_state": 1}
+    machine = InfiniteEnsembleClassifier(**settings).fit(in_blocks(X, y, ends=(0, 100, 650)))
+    parts = machine.machines_.parts
+    assert len(parts) == 3
+    assert machine.machines_.coordinates.shape == (1_000, 4)
+    for part in parts:
+        assert part.partition.n_leaves > 1_000 / 20
+        assert_array_equal(np.unique(part.partition.rows), np.arange(1_000))
+        routes = part.partition.route(machine.machines_.coordinates)
+        row = np.repeat(np.arange(1_000), np.diff(routes.ends))
+        for leaf in range(part.partition.n_leaves):  # training rows reach the leaves they are in
+            routed = set(row[(routes.leaves == leaf) & (routes.shares > 0.0)])
+            assert routed <= set(part.partition.rows_of(leaf))
+    X_test, y_test = make_threenorm(2_000, n_features=4, random_state=7)
+    y_test = np.where(X_test[:, 0] > 1.5, 2, y_test)
+    in_memory = InfiniteEnsembleClassifier(**settings).fit(X, y)
+    assert machine.score(X_test, y_test) > in_memory.score(X_test, y_test) - 0.02
+    again = load(save(machine, tmp_path / "machine.skops"))
+    assert_array_equal(again.predict(X_test), machine.predict(X_test))
+
+
+@pytest.mark.parametrize(
+    ("params", "make", "message"),
+    [
+        ({"scaling": "learned"}, numbers, "rows in blocks need 'range'"),
+        ({"scaling": "rank"}, numbers, "missing values, and X has missing values"),
+        ({"scaling": "rank"}, table, "missing values, and X has categories"),
+    ],
+)
+def test_machines_on_leaves_of_blocks_need_numbers(params, make, message):
+    machine = InfiniteEnsembleClassifier(**{**ON_LEAVES, **params})
+    with pytest.raises(ValueError, match=message):
+        machine.fit(in_blocks(*make()))

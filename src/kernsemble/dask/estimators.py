@@ -29,8 +29,9 @@ Estimator = TypeVar("Estimator", bound=type)
 ROWS = """
 Rows stay on the workers of a Dask cluster, which send sums. Rows, targets and weights are Dask
 DataFrames, Series or arrays with the same partitions. The kernel must be one on columns, such as
-stumps and categories, and the solver the additive one. Quantiles of columns with more than
-`max_levels` distinct values are those of 50,000 rows drawn at random.{folds}
+stumps and categories, and the solver the additive one; or ``solver="local"`` fits machines on
+leaves of the rows with any kernel, after the rows were exchanged once. Quantiles of columns with
+more than `max_levels` distinct values are those of 50,000 rows drawn at random.{folds}
 """
 FOLDS = """
 

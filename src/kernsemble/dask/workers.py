@@ -7,7 +7,9 @@ partitions that they are made of. Tasks run where their blocks are; one per work
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from kernsemble._memory import Budget
 from kernsemble._threads import at_most
@@ -15,8 +17,18 @@ from kernsemble._typing import FloatArray
 from kernsemble.solvers.additive.row_blocks import Engine, RowBlock, Traffic, added
 from kernsemble.streaming import Block
 from kernsemble.svm.streams.encoding import RowEncoding
-from kernsemble.svm.streams.sources import RowSource, SurveySettings, checked_block
+from kernsemble.svm.streams.sources import (
+    Divide,
+    FitGroup,
+    RowGroups,
+    RowSource,
+    SurveySettings,
+    checked_block,
+)
 from kernsemble.svm.streams.survey import Survey
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 RETRIES = 5  # number of times a request is repeated after its worker was lost
 
@@ -169,6 +181,34 @@ class DaskSource(RowSource):
             total = added(total, part)
         return engine, total
 
+    def fit_groups(
+        self,
+        divide: Divide,
+        fit: FitGroup,
+        n_groups: int,
+        settings: SurveySettings,
+        on_fitted: Callable[[], None],
+    ) -> list[Any]:
+        from dask import dataframe as dd
+        from dask.delayed import delayed
+        from distributed import as_completed
+
+        how = delayed((divide, settings), traverse=False)
+        divided = [delayed(_divide)(*part, number, how) for number, part in enumerate(self.parts)]
+        fitting, found = delayed(fit, traverse=False), dict[int, Any]()
+        with answering(self.client):
+            divided = self.client.persist(divided)
+            meta = self.client.compute(divided[0][:0]).result()
+            frame = dd.from_delayed(divided, meta=meta, verify_meta=False)
+            rows = frame.shuffle(on="group", npartitions=n_groups, ignore_index=True)
+            tasks = [delayed(_fit_groups)(part, fitting) for part in rows.to_delayed()]
+            completed = as_completed(self.client.compute(tasks), with_results=True)  # type: ignore[no-untyped-call]
+            for _, fitted in completed:
+                found.update(fitted)
+                for _ in fitted:
+                    on_fitted()
+        return [found[group] for group in sorted(found)]
+
 
 def _survey(X: Any, y: Any, weight: Any, number: int, settings: SurveySettings) -> Survey:
     return settings.survey(Block(X, y, weight), number)
@@ -184,6 +224,29 @@ def _encode(
         block, tally = encoding.encode(*rows, number)
     block.content.tally = tally
     return block
+
+
+def _divide(
+    X: Any, y: Any, weight: Any, number: int, how: tuple[Divide, SurveySettings]
+) -> "pd.DataFrame":
+    """Return the rows of a partition as a table, with their group and their place."""
+    import pandas as pd
+
+    divide, settings = how
+    with at_most(_worker_threads()):
+        rows = divide(*checked_block(Block(X, y, weight), number, settings.is_classifier))
+    table = pd.DataFrame(rows.X, columns=[f"x{d}" for d in range(rows.X.shape[1])])
+    place = {"block": number, "row": np.arange(len(table))}
+    return table.assign(group=rows.group, y=rows.y, weight=rows.weight, **place)
+
+
+def _fit_groups(table: "pd.DataFrame", fit: FitGroup) -> dict[int, Any]:
+    """Return the fit of every group in a table, whose rows come in any order."""
+    table = table.sort_values(["block", "row"])
+    group, y, weight = (table.pop(name).to_numpy() for name in ("group", "y", "weight"))
+    X = np.ascontiguousarray(table.drop(columns=["block", "row"]).to_numpy())
+    with at_most(_worker_threads()):
+        return {each[0]: fit(*each) for each in RowGroups(group, X, y, weight).by_group()}
 
 
 def _tally(blocks: Sequence[RowBlock]) -> FloatArray:

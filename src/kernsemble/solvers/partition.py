@@ -14,6 +14,7 @@ New rows are routed by the same compiled sums that split the training rows, so t
 equal to a training row reaches its leaves.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
 from typing import NamedTuple, Self
@@ -120,6 +121,45 @@ class Partition(Value):
             np.concatenate(leaves),
             np.cumsum([0, *map(len, leaves)]),
         )
+
+    @classmethod
+    def grafted(cls, trunk: Self, branches: Sequence[Self]) -> Self:
+        """Return the partition in which each leaf of `trunk` is divided further by a branch.
+
+        The rows of the branches are numbered one branch after another.
+        """
+        first_split = np.cumsum([len(trunk.children), *(len(each.children) for each in branches)])
+        first_leaf = np.cumsum([0, *(each.n_leaves for each in branches)])
+        first_row = np.cumsum([0, *(each.n_distinct for each in branches)])
+        roots = [
+            split if len(each.children) else -1 - leaf
+            for each, split, leaf in zip(branches, first_split, first_leaf, strict=False)
+        ]
+        top = trunk.children.copy()
+        is_leaf = top < 0
+        top[is_leaf] = np.array(roots, dtype=np.intp)[-1 - top[is_leaf]]
+        children, rows, sizes = [top], list[IntArray](), list[IntArray]()
+        for number, each in enumerate(branches):
+            mine = each.children
+            children.append(
+                np.where(mine < 0, mine - first_leaf[number], mine + first_split[number])
+            )
+            rows.append(each.rows + first_row[number])
+            sizes.append(np.diff(each.ends))
+        trees = [trunk, *branches]
+        return cls(
+            np.concatenate([each.directions for each in trees]),
+            np.concatenate([each.lower for each in trees]),
+            np.concatenate([each.upper for each in trees]),
+            np.concatenate(children),
+            np.concatenate(rows),
+            np.append(0, np.cumsum(np.concatenate(sizes))),
+        )
+
+    @property
+    def n_distinct(self) -> int:
+        """The number of rows, each counted once."""
+        return int(self.rows.max(initial=-1)) + 1
 
     @property
     def n_leaves(self) -> int:

@@ -29,7 +29,7 @@ class Blocks:
 
     Pass it to `fit` in place of `X` and `y`: the rows are read twice, and only one byte per entry
     and the state of the solver stay in memory. Estimators need a kernel on columns (stumps,
-    categories) and the additive solver.
+    categories) and the additive solver; ``solver="local"`` works too, and keeps all rows.
 
     Parameters
     ----------

@@ -144,11 +144,11 @@ class RowEncoding:
         shape = len(self.levels), len(y)
         codes = np.empty(shape, code_type(self.levels))
         if len(y) == 0:
-            content = BlockContent(self._targets(y), None, np.empty(0, dtype=np.uint8))
+            content = BlockContent(self.targets(y), None, np.empty(0, dtype=np.uint8))
             n_levels = sum(each.n_levels for each in self.levels)
             return RowBlock(self._kept(codes, allocate), content), np.zeros((2, n_levels))
         tally, _ = encode_and_tally(self.numbers(X), weight, self.levels, codes)
-        codes, targets = self._kept(codes, allocate), self._targets(y)
+        codes, targets = self._kept(codes, allocate), self.targets(y)
         folds = None
         if self.dealing is not None:
             strata = np.zeros(len(y), dtype=int) if self.classes is None else targets
@@ -169,7 +169,8 @@ class RowEncoding:
         """Return the encoding with the values and weights of the members of all levels."""
         return replace(self, levels=finished(self.levels, tally))
 
-    def _targets(self, y: Any) -> Any:
+    def targets(self, y: Any) -> Any:
+        """Return the targets of a block: codes of classes, or numbers."""
         if self.classes is None:
             return np.asarray(y, dtype=np.float64)
         kind = np.uint8 if len(self.classes) <= 256 else np.int32

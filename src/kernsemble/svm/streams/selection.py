@@ -76,12 +76,12 @@ def select_on_blocks(estimator: Any, source: RowSource) -> None:
         asked = as_grid("epsilons", estimator.epsilons, check_not_negative)
         epsilons = asked if estimator._loss.has_epsilon else [0.0]
     settings = [
-        Setting(*pair, epsilon, prepared, rows.problems(estimator, epsilon or 0.0))
+        Setting(*pair, epsilon, prepared, rows.surveyed.problems(estimator, epsilon or 0.0))
         for pair, prepared in [(pair, rows.prepare(estimator, *pair)) for pair in pairs]
         for epsilon in epsilons
     ]
     grid = estimator._penalty_grid(BACKENDS[SOLVER].penalty_multiples)
-    with Task.of_fit(estimator, 2, RowShape(rows), None, None) as task:
+    with Task.of_fit(estimator, 2, RowShape(rows.surveyed), None, None) as task:
         with task.part("selection", 0, len(settings) * n_folds) as part:
             trials = _trials(settings, grid, n_folds, scorer, rows, part)
         ranked = RankedTrials.from_trials(
@@ -92,12 +92,14 @@ def select_on_blocks(estimator: Any, source: RowSource) -> None:
         estimator.best_params_, estimator.best_score_ = ranked.params, ranked.score
         estimator.search_summary_ = SearchSummary.of_grid(kernels, len(pairs) // len(kernels))
         statuses = [status for trial in trials for status in trial.statuses]
-        warn_unless_converged(statuses, rows.settings)
+        warn_unless_converged(statuses, rows.surveyed.settings)
         estimator.C_ = ranked.params["C"] * best.problems[0].penalty_unit
         if best.epsilon is not None:
-            estimator.epsilon_ = best.epsilon * rows.scale.spread
+            estimator.epsilon_ = best.epsilon * rows.surveyed.scale.spread
         with task.part("refit", 1, len(best.problems)) as part:
-            estimator._fit_machines(best.prepared, best.problems, rows.settings, None, part)
+            estimator._fit_machines(
+                best.prepared, best.problems, rows.surveyed.settings, None, part
+            )
 
 
 def _n_folds(cv: Any) -> int:
@@ -176,7 +178,7 @@ def _path(
 ) -> list[AdditiveSolution]:
     """Return the solutions along C without the rows of a fold."""
     held = prepared.rows(problem, fold)
-    tol, most = rows.settings.tol, max_iter(rows.settings)
+    tol, most = rows.surveyed.settings.tol, max_iter(rows.surveyed.settings)
     path = list(solve_path_on_blocks(held, Cs, tol=tol, max_iter=most))
     held.close()
     return path

@@ -2,13 +2,14 @@
 
 import tempfile
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
 from kernsemble._memory import Budget
-from kernsemble._typing import FloatArray
+from kernsemble._typing import FloatArray, IntArray
 from kernsemble._validation import read_weights
 from kernsemble.solvers.additive.quantise import QUANTILE_ROWS
 from kernsemble.solvers.additive.row_blocks import Engine, LocalEngine, RowBlock
@@ -41,6 +42,31 @@ class SurveySettings:
         )
 
 
+class RowGroups(NamedTuple):
+    """Rows of positive weight, and the group that each belongs to."""
+
+    group: IntArray
+    X: FloatArray
+    y: Any
+    weight: FloatArray
+
+    def by_group(self) -> list[tuple[int, FloatArray, Any, FloatArray]]:
+        """Return each group with its rows, in their order."""
+        if len(self.group) == 0:
+            return []
+        order = np.argsort(self.group, kind="stable")
+        groups, starts = np.unique(self.group[order], return_index=True)
+        rows = np.split(order, starts[1:])
+        return [
+            (group, self.X[mine], self.y[mine], self.weight[mine])
+            for group, mine in zip(groups.tolist(), rows, strict=True)
+        ]
+
+
+Divide: TypeAlias = Callable[[Any, Any, FloatArray], RowGroups]  # X, y and weights of a block
+FitGroup: TypeAlias = Callable[[int, FloatArray, Any, FloatArray], Any]
+
+
 class RowSource(ABC):
     """Rows in blocks, wherever these are.
 
@@ -61,6 +87,17 @@ class RowSource(ABC):
         self, encoding: RowEncoding, settings: SurveySettings, n_rows: int, budget: Budget
     ) -> tuple[Engine, FloatArray]:
         """Encode all blocks; return the engine that holds them, and the tally of all levels."""
+
+    @abstractmethod
+    def fit_groups(
+        self,
+        divide: Divide,
+        fit: FitGroup,
+        n_groups: int,
+        settings: SurveySettings,
+        on_fitted: Callable[[], None],
+    ) -> list[Any]:
+        """Exchange the rows once, and return ``fit(group, X, y, weight)`` for all groups."""
 
 
 class LocalSource(RowSource):
@@ -98,6 +135,25 @@ class LocalSource(RowSource):
                 "they were read again: pass a function that returns the same rows every time"
             )
         return LocalEngine(found), total
+
+    def fit_groups(
+        self,
+        divide: Divide,
+        fit: FitGroup,
+        n_groups: int,  # noqa: ARG002
+        settings: SurveySettings,
+        on_fitted: Callable[[], None],
+    ) -> list[Any]:
+        parts = [
+            divide(*checked_block(block, number, settings.is_classifier))
+            for number, block in enumerate(self.blocks)
+        ]
+        together = RowGroups(*(np.concatenate(each) for each in zip(*parts, strict=True)))
+        found = []
+        for group in together.by_group():
+            found.append(fit(*group))
+            on_fitted()
+        return found
 
 
 def local_source(blocks: Blocks, y: Any, *others: Any) -> LocalSource:

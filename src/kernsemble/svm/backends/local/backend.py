@@ -295,14 +295,18 @@ class LocalWorkspace(Workspace):
 
     def _check(self, kind: AnyKind | None) -> None:
         """Check that rows on a scale are numbers."""
-        if accepts_categories(kind):
-            return
-        if self.rows.is_category.any() or has_missing(self.rows.X):
-            found = "categories" if self.rows.is_category.any() else "missing values"
-            raise ValueError(
-                f"scaling = {kind!r} with solver = 'local' needs columns of numbers without "
-                f"missing values, and X has {found}: use scaling='learned-effects', or encode them"
-            )
+        if not accepts_categories(kind):
+            refuse_gaps(kind, bool(self.rows.is_category.any()), has_missing(self.rows.X))
+
+
+def refuse_gaps(kind: AnyKind | None, has_categories: bool, has_gaps: bool) -> None:
+    """Raise an error if there are categories or missing values."""
+    if has_categories or has_gaps:
+        found = "categories" if has_categories else "missing values"
+        raise ValueError(
+            f"scaling = {kind!r} with solver = 'local' needs columns of numbers without "
+            f"missing values, and X has {found}: use scaling='learned-effects', or encode them"
+        )
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,11 @@ class Evidence(NamedTuple):
         """Return the mean evidence."""
         return cls(*(np.mean(each, axis=0) for each in zip(*several, strict=True)))
 
+    @classmethod
+    def sum(cls, several: "Sequence[Evidence]") -> "Evidence":
+        """Return the evidence of machines on different rows together."""
+        return cls(*(np.sum(each, axis=0) for each in zip(*several, strict=True)))
+
 
 class FittedLeaves(NamedTuple):
     """The machines of every partition that was finished, and the evidence for them."""
