@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import example, given, settings, strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import lsq_linear
 
@@ -84,6 +84,7 @@ def test_path_is_the_exact_solution_everywhere(kernel, share):
 
 
 @given(seed=st.integers(0, 2**31), m=st.integers(2, 25), decimals=st.integers(0, 2))
+@example(seed=27501, m=4, decimals=0)  # the start leaves two rows just above their bound
 @settings(max_examples=40, deadline=None)
 def test_weights_bound_the_coefficients_and_zero_is_absence(seed, m, decimals):
     X, y = sample(m, seed, n_columns=2)

@@ -88,6 +88,8 @@ class State:
         side = np.where(self.alpha > near, Side.ELBOW, Side.RIGHT)
         side[self.alpha >= self.weight - near] = Side.LEFT
         side[self.weight == 0.0] = Side.ABSENT
+        self.alpha[side != Side.ELBOW] = 0.0
+        self.alpha[side == Side.LEFT] = self.weight[side == Side.LEFT]
         for row in np.flatnonzero(side != self.side):
             self._place(int(row), Side(side[row]))
         return self.settle()
