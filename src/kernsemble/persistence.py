@@ -19,6 +19,8 @@ from zipfile import ZIP_DEFLATED, ZipFile
 from sklearn.base import BaseEstimator
 
 from kernsemble._files import atomic_write, check_folder
+from kernsemble._memory import available_memory
+from kernsemble._model_archives import ArchiveTooLargeError, check_archive
 from kernsemble._value_object import Value
 
 __all__ = ["ModelFileError", "UntrustedModelError", "VersionMismatchWarning", "load", "save"]
@@ -43,7 +45,7 @@ SPARSE_ROWS = frozenset({"scipy.sparse._csr.csr_matrix", "scipy.sparse._csr.csr_
 
 
 class ModelFileError(ValueError):
-    """Error for a file without a model that this version can read."""
+    """Error for a file without a model that can be read here."""
 
 
 class UntrustedModelError(ValueError):
@@ -135,7 +137,8 @@ def load(path: str | os.PathLike[str], trusted: Iterable[str] = ()) -> Any:
     Only kernels, hypotheses and estimators of this library, scikit-learn's estimators and arrays
     are rebuilt. A file with any other type is refused before anything is built. This keeps foreign
     code out; it does not make the numbers of an untrusted file correct, nor does it protect
-    compiled code from malicious arrays.
+    compiled code from malicious arrays. A file that would unpack to more than the available memory
+    is refused before it is unpacked.
 
     Parameters
     ----------
@@ -154,7 +157,8 @@ def load(path: str | os.PathLike[str], trusted: Iterable[str] = ()) -> Any:
     UntrustedModelError
         If the file contains other types; the message lists them.
     ModelFileError
-        If the file is damaged, was written by another program, or has a later format.
+        If the file is damaged, was written by another program, has a later format, or needs more
+        memory than is available.
 
     Warns
     -----
@@ -174,7 +178,7 @@ def load(path: str | os.PathLike[str], trusted: Iterable[str] = ()) -> Any:
     """
     skops = _import_skops()
     path = Path(path)
-    content = path.read_bytes()  # read once, so that the checked bytes are the loaded ones
+    content = _content(path)
     versions = _checked_versions(path, content)
     try:
         found = set(skops.get_untrusted_types(data=content))
@@ -182,6 +186,8 @@ def load(path: str | os.PathLike[str], trusted: Iterable[str] = ()) -> Any:
         unknown = sorted(name for name in found - allowed if not _is_trusted(name))
         if not unknown:
             return skops.loads(content, trusted=sorted(found))
+    except MemoryError as error:
+        raise _too_large(path, "needs more memory than is available") from error
     except Exception as error:
         raise ModelFileError(
             f"{path} contains a model that cannot be loaded here ({type(error).__name__}: {error})."
@@ -199,18 +205,31 @@ def _import_skops() -> Any:
         ) from error
 
 
+def _content(path: Path) -> bytes:
+    """Return the bytes of a file, read once, so that the checked ones are the loaded ones."""
+    size, available = path.stat().st_size, available_memory()
+    if not path.is_file() and not path.is_dir():
+        raise ModelFileError(f"{path} is no regular file: copy its content to one")
+    if size > available:
+        raise _too_large(
+            path, f"takes {size / 2**20:,.3g} MB, and {available / 2**20:,.3g} are available"
+        )
+    return path.read_bytes()
+
+
 def _checked_versions(path: Path, content: bytes) -> dict[str, str]:
     """Return the versions that wrote a file; raise an error if it cannot be read."""
     if not b"PK".startswith(content[:2]):  # first bytes of a zip archive
         raise _not_ours(path)
     try:
         with ZipFile(BytesIO(content)) as members:
-            is_ours, damaged = HEADER in members.namelist(), members.testzip()
+            check_archive(members)
+            is_ours = HEADER in members.namelist()
             header = json.loads(members.read(HEADER)) if is_ours else {}
-        if damaged is not None:
-            raise ValueError(f"the checksum of {damaged} is wrong")
         versions = {name: str(each) for name, each in header.get("versions", {}).items()}
         written_as = int(header.get("format", FORMAT))
+    except ArchiveTooLargeError as error:
+        raise _too_large(path, str(error)) from error
     except Exception as error:  # the type depends on the position of the damage
         raise ModelFileError(
             f"{path} is truncated or damaged ({error}): copy or save it again"
@@ -230,6 +249,10 @@ def _checked_versions(path: Path, content: bytes) -> dict[str, str]:
     if _series(versions["kernsemble"]) != _series(version("kernsemble")):
         _warn_of_versions(path, versions)
     return versions
+
+
+def _too_large(path: Path, reason: str) -> ModelFileError:
+    return ModelFileError(f"{path} {reason}: read it where more memory is free")
 
 
 def _not_ours(path: Path) -> ModelFileError:

@@ -16,6 +16,7 @@ __all__ = [
     "join_names",
     "note",
     "one_line",
+    "printable",
     "show_table",
     "warnings_as_notes",
     "write_json",
@@ -45,9 +46,26 @@ def import_optional(
         raise CommandError(f"{purpose} is not possible here ({error}): {remedy}") from error
 
 
+def printable(text: str) -> str:
+    r"""Return text for a terminal: control and bidirectional characters as escapes.
+
+    Examples
+    --------
+    >>> from kernsemble.cli.console import printable
+    >>> print(printable("grün \x1b[31mred"))
+    grün \x1b[31mred
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        each if each.isprintable() or each == "\n" else each.encode("unicode_escape").decode()
+        for each in text
+    )
+
+
 def one_line(message: object) -> str:
-    """Return a message on one line."""
-    return " ".join(str(message).split())
+    """Return a message on one line, without characters that change what a terminal shows."""
+    return printable(" ".join(str(message).split()))
 
 
 def join_names(names: Sequence[object], n: int = 5) -> str:
@@ -57,7 +75,7 @@ def join_names(names: Sequence[object], n: int = 5) -> str:
 
 def write_line(line: str) -> None:
     """Write a line of results to standard output."""
-    print(line)
+    print(printable(line))
 
 
 def note(line: object) -> None:
@@ -67,7 +85,8 @@ def note(line: object) -> None:
 
 def write_json(results: Mapping[str, Any]) -> None:
     """Write results as one JSON object, with null for NaN and infinity."""
-    print(json.dumps(_as_json(results), ensure_ascii=False, allow_nan=False))
+    text = json.dumps(_as_json(results), ensure_ascii=False, allow_nan=False)
+    print(text if text.isprintable() else json.dumps(_as_json(results), allow_nan=False))
 
 
 def _as_json(item: Any) -> Any:
@@ -91,13 +110,13 @@ def show_table(title: str, header: Sequence[str], rows: Sequence[Sequence[Any]])
 
     table = Table(box=box.SIMPLE_HEAD)
     for name in header:
-        table.add_column(name, overflow="fold")
+        table.add_column(Text(printable(name)), overflow="fold")
     for row in rows:
-        table.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in row))
+        table.add_row(*(Text(printable(cell)) if isinstance(cell, str) else cell for cell in row))
     console = Console(file=sys.stdout)
     if not console.is_terminal:
         console = Console(file=sys.stdout, width=160)
-    console.print(Text(title, style="bold"))
+    console.print(Text(printable(title), style="bold"))
     console.print(table)
 
 
