@@ -18,8 +18,9 @@ from kernsemble.devices.base import (
     as_columns_of,
     as_precision,
 )
+from kernsemble.devices.formulas import Formula
 from kernsemble.kernels import Kernel
-from kernsemble.kernels.gram import Embedded, fill_gram, n_rows, take_rows
+from kernsemble.kernels.gram import Embedded, fill_gram
 from kernsemble.solvers.cholesky import factor_in_place, invert_in_place, solve_with_factor
 
 ROWS_OF_BLOCK = 1_024  # number of rows of the kernel that a product holds at a time
@@ -27,34 +28,42 @@ ROWS_OF_BLOCK = 1_024  # number of rows of the kernel that a product holds at a 
 
 @dataclass(frozen=True, eq=False)
 class HostRows(DeviceRows):
-    """Embedded rows and the values of the kernel at each of them."""
+    """The matrices that a formula compares, and the values of the kernel at each row."""
 
-    embedded: Embedded
+    matrices: tuple[FloatArray, ...]
     diagonal: FloatArray
 
     def __len__(self) -> int:
-        return n_rows(self.embedded)
+        return len(self.diagonal)
 
     def __getitem__(self, rows: slice | IntArray) -> Self:
-        return type(self)(take_rows(self.embedded, rows), self.diagonal[rows])
+        some = tuple(np.array(matrix[rows]) for matrix in self.matrices)
+        return type(self)(some, self.diagonal[rows])
+
+    @property
+    def embedded(self) -> Embedded:
+        """All arrays, which tiles take rows of; the diagonal stands for a constant kernel."""
+        return (*self.matrices, self.diagonal)
 
 
 class HostKernel(DeviceKernel):
-    """A bound kernel that NumPy computes, tile by tile."""
+    """The formula of a bound kernel, which NumPy computes tile by tile."""
 
-    def __init__(self, kernel: Kernel, dtype: np.dtype[Any]) -> None:
-        self.kernel, self.dtype = kernel, dtype
+    def __init__(self, formula: Formula, dtype: np.dtype[Any]) -> None:
+        self.formula, self.dtype = formula, dtype
 
     def prepare(self, X: ArrayLike) -> HostRows:
-        embedded = self.kernel._embed(X, "X")
-        diagonal = np.asarray(self.kernel._diagonal(embedded), dtype=self.dtype)
-        return HostRows(_cast(embedded, self.dtype), diagonal)
+        return HostRows(*self.formula.prepare(X, self.dtype))
 
     def gram(self, A: DeviceRows, B: DeviceRows | None = None, out: Matrix | None = None) -> Matrix:
         assert isinstance(A, HostRows)
         assert B is None or isinstance(B, HostRows)
         others = None if B is None or B is A else B.embedded
-        return fill_gram(self.kernel._tile, A.embedded, others, out)
+        return fill_gram(self._tile, A.embedded, others, out)
+
+    def _tile(self, A: Embedded, B: Embedded) -> FloatArray:
+        values = self.formula.tile(A, B)
+        return values if values.ndim else np.full((len(A[-1]), len(B[-1])), values)
 
     def product(
         self, A: DeviceRows, B: DeviceRows | None, V: Matrix, out: Matrix | None = None
@@ -108,10 +117,4 @@ class HostDevice(Device):
         return invert_in_place(factor)
 
     def kernel(self, kernel: Kernel, dtype: Precision = "float32") -> HostKernel:
-        return HostKernel(kernel, as_precision(dtype))
-
-
-def _cast(embedded: Embedded, dtype: np.dtype[Any]) -> Embedded:
-    if isinstance(embedded, tuple):
-        return tuple(_cast(part, dtype) for part in embedded)
-    return embedded.astype(dtype, copy=False)
+        return HostKernel(Formula.from_kernel(kernel), as_precision(dtype))

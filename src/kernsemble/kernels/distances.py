@@ -13,6 +13,7 @@ from kernsemble._jit import jit
 from kernsemble._typing import ArrayLike, FloatArray, IntArray, Rows
 from kernsemble._validation import as_features
 from kernsemble.kernels.gram import TileFunction, fill_gram
+from kernsemble.kernels.symbols import SymbolicRows
 
 CLOSE = 0.01  # squared distance of close rows, relative to their squared norms
 FEW_COLUMNS = 4096  # largest number of columns for which a sparse tile is made dense
@@ -77,6 +78,8 @@ def _distances(
 
 def l1_tile(A: Rows, B: Rows) -> FloatArray:
     """Return the sums of absolute differences between a few rows."""
+    if isinstance(A, SymbolicRows):
+        return A.compared_with(B, "l1")
     return _sums(A, B, power=1)
 
 
@@ -87,6 +90,8 @@ def squared_l2_tile(A: Rows, B: Rows) -> FloatArray:
     for which less than a hundredth of the norms is left are computed from their differences;
     if there are many such pairs of dense rows, the whole tile is.
     """
+    if isinstance(A, SymbolicRows):
+        return A.compared_with(B, "squared l2")
     dtype = np.result_type(A.dtype, B.dtype)
     is_sparse = sparse.issparse(A) or sparse.issparse(B)
     if is_sparse:
@@ -115,6 +120,8 @@ def squared_norms(rows: Rows) -> FloatArray:
 
 def l2_tile(A: Rows, B: Rows) -> FloatArray:
     """Return the Euclidean distances between a few rows, at any scale."""
+    if isinstance(A, SymbolicRows):
+        return np.sqrt(squared_l2_tile(A, B))
     size = max(abs(A).max(), abs(B).max())
     if size > 0.0 and not SQUARABLE[0] < size < SQUARABLE[1]:
         return l2_tile(A / size, B / size) * size
@@ -124,6 +131,8 @@ def l2_tile(A: Rows, B: Rows) -> FloatArray:
 
 def dot_tile(A: Rows, B: Rows) -> FloatArray:
     """Return the inner products between a few rows; one side of sparse ones is made dense."""
+    if isinstance(A, SymbolicRows):
+        return A.compared_with(B, "dot")
     if sparse.issparse(A) and sparse.issparse(B) and B.shape[1] <= FEW_COLUMNS:
         return A @ B.T.toarray(order="C")
     products = A @ B.T
