@@ -8,7 +8,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from kernsemble.datasets import make_threenorm, make_xor
 from kernsemble.kernels import Laplacian, Perceptron, Stump
 from kernsemble.solvers import Status, solve_dual, solve_folds
-from kernsemble.solvers.kernel_matrix import RowsOnDemand, WholeMatrix
+from kernsemble.solvers.kernel_matrix import Products, RowsOnDemand, WholeMatrix
+from kernsemble.solvers.smo import DEFAULT_TUNING
 
 
 class Source:
@@ -132,3 +133,39 @@ def test_folds_are_the_same_by_rows_on_demand():
         whole, solve_folds(Source(K).keeping(20), *settings, tol=1e-6), strict=True
     ):
         assert_allclose(other.decisions, fold.decisions, atol=1e-3)
+
+
+def test_a_matrix_by_products_has_the_solution_of_the_whole():
+    X, y = make_threenorm(150, random_state=0)
+    K = Laplacian(0.1)(X)
+    products = Products(
+        lambda i, j: K[np.ix_(i, j)], lambda rows, weight: weight @ K[rows], np.diagonal(K).copy()
+    )
+    signs, (lower, upper) = y.astype(float), bounds(y, 1.0)
+    expected = solve_dual(K, signs, lower, upper, tol=1e-8)
+    found = solve_dual(
+        products,
+        signs,
+        lower,
+        upper,
+        tol=1e-8,
+        tuning=DEFAULT_TUNING._replace(working_rows=40),
+    )
+    assert found.status is Status.CONVERGED
+    assert found.objective == pytest.approx(expected.objective, rel=1e-9)
+    assert_allclose(found.beta, expected.beta, atol=1e-5)
+    rows = np.arange(0, 150, 2)
+    part, whole = products.among(rows), WholeMatrix(K).among(rows)
+    assert part.size == whole.size
+    some, weight = np.array([4, 1, 7]), np.linspace(-1.0, 1.0, 75)
+    assert_array_equal(part.block(some), whole.block(some))
+    assert_allclose(part.times(some, weight), whole.times(some, weight), atol=1e-12)
+    assert_array_equal(part.times(np.empty(0, dtype=np.intp), weight), 0.0)
+    folds = [np.arange(50), np.arange(50, 150)]
+    arguments = signs, lower, upper, [0.5, 1.0], folds
+    for ours, theirs in zip(
+        solve_folds(products, *arguments, tol=1e-8),
+        solve_folds(K, *arguments, tol=1e-8),
+        strict=True,
+    ):
+        assert_allclose(ours.decisions, theirs.decisions, atol=1e-5)

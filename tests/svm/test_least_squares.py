@@ -14,7 +14,7 @@ from kernsemble._progress import Task
 from kernsemble.datasets import make_threenorm
 from kernsemble.exceptions import GramTooLargeError
 from kernsemble.kernels import Exponential, Laplacian, Mixed, Perceptron, Stump
-from kernsemble.solvers import ridge
+from kernsemble.solvers import cholesky
 from kernsemble.solvers.losses import Hinge, Squared
 from kernsemble.svm import (
     InfiniteEnsembleClassifier,
@@ -65,13 +65,13 @@ def test_the_function_is_the_ridge_regression_of_the_signs():
 
 def test_one_factorisation_serves_all_classes(monkeypatch):
     rows, species = load_iris(return_X_y=True)
-    factorise, factorised = ridge.factor_in_place, []
+    factorise, factorised = cholesky.factor_in_place, []
 
     def counted(A):
         factorised.append(len(A))
         return factorise(A)
 
-    monkeypatch.setattr(ridge, "factor_in_place", counted)
+    monkeypatch.setattr(cholesky, "factor_in_place", counted)
     machine = InfiniteEnsembleClassifier(Laplacian(0.5), multiclass="one-vs-rest", C=2.0, **SQUARED)
     values = machine.fit(rows, species).decision_function(rows)
     assert factorised == [150]

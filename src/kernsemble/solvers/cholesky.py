@@ -13,7 +13,7 @@ our threads share the columns of each block of rows.
 import ctypes
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -23,6 +23,67 @@ from kernsemble._typing import FloatArray
 HEIGHT = 192  # number of rows of a block
 WIDTH = 384  # number of columns of a task
 ROWS_WORTH_BLOCKS = 1_500  # number of rows from which threads share one matrix
+
+
+class LinearAlgebra(Protocol):
+    """Factors of symmetric matrices, of an array module in whose memory they are.
+
+    Attributes
+    ----------
+    xp : module
+        NumPy, or CuPy with the same interface.
+    """
+
+    xp: Any
+
+    def to_device(self, array: Any, dtype: Any = None) -> Any:
+        """Return an array of NumPy as one of the module."""
+
+    def to_host(self, array: Any) -> Any:
+        """Return an array of the module as one of NumPy."""
+
+    def factor_in_place(self, A: Any) -> int:
+        """Replace the upper triangle of a matrix by its factor; return the minor that failed."""
+
+    def solve_with_factor(self, factor: Any, B: Any) -> Any:
+        """Return the solution of the factored equations for every column of `B`."""
+
+    def invert_in_place(self, factor: Any) -> Any:
+        """Replace a factor by the upper triangle of the inverse of its matrix."""
+
+
+class HostAlgebra:
+    """Factors by LAPACK, of NumPy's arrays."""
+
+    xp: Any = np
+
+    @staticmethod
+    def to_device(array: FloatArray, dtype: Any = None) -> FloatArray:
+        """Return the array itself, in a precision if one is given."""
+        return np.asarray(array, dtype=dtype)
+
+    @staticmethod
+    def to_host(array: FloatArray) -> FloatArray:
+        """Return the array itself."""
+        return array
+
+    @staticmethod
+    def factor_in_place(A: FloatArray) -> int:
+        """Replace the upper triangle of a matrix by its factor; return the minor that failed."""
+        return factor_in_place(A)
+
+    @staticmethod
+    def solve_with_factor(factor: FloatArray, B: FloatArray) -> FloatArray:
+        """Return the solution of the factored equations for every column of `B`, as float64."""
+        return solve_with_factor(factor, B)
+
+    @staticmethod
+    def invert_in_place(factor: FloatArray) -> FloatArray:
+        """Replace a factor by the upper triangle of the inverse of its matrix."""
+        return invert_in_place(factor)
+
+
+HOST = HostAlgebra()
 
 
 def factor_in_place(A: FloatArray) -> int:

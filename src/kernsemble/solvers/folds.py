@@ -18,7 +18,7 @@ from kernsemble._threads import n_threads, run
 from kernsemble._typing import FloatArray, IntArray
 from kernsemble._value_object import short_repr
 from kernsemble.solvers.interrupts import StopSignal, Watch
-from kernsemble.solvers.kernel_matrix import Matrix, RowsOnDemand, WholeMatrix, as_matrix
+from kernsemble.solvers.kernel_matrix import Matrix, PartialMatrix, WholeMatrix, as_matrix
 from kernsemble.solvers.newton import factor_bytes
 from kernsemble.solvers.result import Solution, Status
 from kernsemble.solvers.smo import solve_dual
@@ -173,7 +173,7 @@ def solve_folds(
         assert isinstance(K, WholeMatrix)
         spare -= K.K.nbytes
     share = spare / max(min(n_threads(), len(held_out)), 1)
-    in_turn = isinstance(whole, RowsOnDemand) or share < factor_bytes(int(FREE * len(rows)))
+    in_turn = isinstance(whole, PartialMatrix) or share < factor_bytes(int(FREE * len(rows)))
     share = spare if in_turn else share
     place = np.full(len(whole.diagonal), -1)
     place[rows] = np.arange(len(rows))

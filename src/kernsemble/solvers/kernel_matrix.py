@@ -1,5 +1,6 @@
-"""Kernel matrices for solvers: in memory, or with rows that are computed when needed."""
+"""Kernel matrices for solvers: in memory, with rows on demand, or by their products alone."""
 
+from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable
 from functools import cached_property
@@ -13,6 +14,7 @@ from kernsemble._typing import FloatArray, IntArray
 PORTIONS = 16  # number of parts in which the rows of a full cache are computed
 
 ComputeBlock: TypeAlias = Callable[[IntArray, IntArray], FloatArray]
+ComputeSum: TypeAlias = Callable[[IntArray, FloatArray], FloatArray]
 
 
 class WholeMatrix:
@@ -42,7 +44,77 @@ class WholeMatrix:
         return total
 
 
-class RowsOnDemand:
+class PartialMatrix(ABC):
+    """A symmetric matrix that is not in memory, of which parts are computed.
+
+    Attributes
+    ----------
+    diagonal : array of shape (n,)
+        Diagonal of the matrix.
+    n_kept : int
+        Number of rows that can be used together without computing one of them twice.
+    """
+
+    diagonal: FloatArray
+    n_kept: int
+
+    @property
+    @abstractmethod
+    def size(self) -> float:
+        """The largest squared distance from the first row, 1 when all rows are equal."""
+
+    @abstractmethod
+    def block(self, rows: IntArray) -> FloatArray:
+        """Return the matrix between some rows."""
+
+    @abstractmethod
+    def among(self, rows: IntArray) -> "PartialMatrix":
+        """Return the matrix between some rows, as another of its kind."""
+
+    @abstractmethod
+    def times(self, rows: IntArray, weight: FloatArray) -> FloatArray:
+        """Return the weighted sum of some rows, in double precision."""
+
+
+class Products(PartialMatrix):
+    """A symmetric matrix whose blocks and products are computed anew, by a fast device.
+
+    Parameters
+    ----------
+    compute : callable
+        Function ``compute(i, j)`` that returns the matrix between rows i and columns j.
+    add_up : callable
+        Function ``add_up(rows, weight)`` that returns the sum of rows, each times its weight.
+    diagonal : array of shape (n,)
+        Diagonal of the matrix.
+    """
+
+    def __init__(self, compute: ComputeBlock, add_up: ComputeSum, diagonal: FloatArray) -> None:
+        self._compute, self._add_up, self.diagonal = compute, add_up, diagonal
+        self.n_kept = len(diagonal)
+
+    @cached_property
+    def size(self) -> float:
+        first = np.zeros(1, dtype=np.intp)
+        return _size(self.diagonal, self._compute(first, np.arange(len(self.diagonal)))[0])
+
+    def block(self, rows: IntArray) -> FloatArray:
+        return self._compute(rows, rows)
+
+    def among(self, rows: IntArray) -> Self:
+        return type(self)(
+            lambda i, j: self._compute(rows[i], rows[j]),
+            lambda some, weight: self._add_up(rows[some], weight)[rows],
+            self.diagonal[rows],
+        )
+
+    def times(self, rows: IntArray, weight: FloatArray) -> FloatArray:
+        if len(rows) == 0:
+            return np.zeros(len(self.diagonal))
+        return self._add_up(rows, weight[rows]).astype(np.float64)
+
+
+class RowsOnDemand(PartialMatrix):
     """A symmetric matrix whose rows are computed on demand, with a cache of the latest.
 
     Parameters
@@ -77,11 +149,9 @@ class RowsOnDemand:
 
     @cached_property
     def size(self) -> float:
-        """The largest squared distance from the first row, 1 when all rows are equal."""
         return _size(self.diagonal, self._kept[self._slots_of(np.zeros(1, dtype=np.intp))[0]])
 
     def block(self, rows: IntArray) -> FloatArray:
-        """Return the matrix between some rows."""
         block = np.empty((len(rows), len(rows)), self._kept.dtype)
         first = 0
         for part in self._portions(rows):
@@ -103,7 +173,6 @@ class RowsOnDemand:
         return type(self)(self._compute, self.diagonal[rows], n_kept, self._columns[rows])
 
     def times(self, rows: IntArray, weight: FloatArray) -> FloatArray:
-        """Return the weighted sum of some rows, in double precision."""
         total = np.zeros(len(self.diagonal))
         for part in self._portions(rows):
             _add_rows(self._kept, self._slots_of(part), weight[part], total)
@@ -130,7 +199,7 @@ class RowsOnDemand:
         return np.array([self._slots[row] for row in rows], dtype=np.intp)
 
 
-Matrix: TypeAlias = WholeMatrix | RowsOnDemand
+Matrix: TypeAlias = WholeMatrix | PartialMatrix
 
 
 def as_matrix(K: FloatArray | Matrix) -> Matrix:

@@ -18,6 +18,7 @@ from numpy.typing import DTypeLike
 
 from kernsemble._arguments import check_choice, check_count, check_not_negative
 from kernsemble._typing import FloatArray, IntArray
+from kernsemble.solvers.array_modules import on_host
 
 ComputeRows: TypeAlias = Callable[[IntArray], FloatArray]
 
@@ -90,6 +91,8 @@ def pivoted_cholesky(
     rng: np.random.Generator | None = None,
     block: int = 50,
     dtype: DTypeLike = np.float64,
+    capacity: int = FIRST_CAPACITY,
+    xp: Any = np,
 ) -> LowRank:
     r"""Factor a positive semidefinite kernel matrix by computing only some of its rows.
 
@@ -112,6 +115,11 @@ def pivoted_cholesky(
         share of it that earlier ones explain, so pivots are distributed as if drawn singly.
     dtype : float64 or float32
         Precision of the factor.
+    capacity : int
+        Number of pivots that the factor has memory for at first; the memory doubles when it is
+        full.
+    xp : module
+        Array module of the rows, the diagonal and the factor: NumPy, or CuPy on a device.
 
     Returns
     -------
@@ -131,11 +139,12 @@ def pivoted_cholesky(
     check_count("block", block)
     if rank is not None:
         check_count("rank", rank)
-    diagonal = np.asarray(diagonal, dtype=np.float64)
-    if not (np.isfinite(diagonal).all() and diagonal.min(initial=0.0) >= 0.0):
+    diagonal = xp.asarray(diagonal, dtype=np.float64)
+    known = on_host(diagonal)
+    if not (np.isfinite(known).all() and known.min(initial=0.0) >= 0.0):
         raise ValueError("diagonal contains negative or infinite values: use a definite kernel")
     most = len(diagonal) if rank is None else min(rank, len(diagonal))
-    run = _Factorisation(compute_rows, diagonal, most, tol, np.dtype(dtype))
+    run = _Factorisation(compute_rows, diagonal, most, tol, np.dtype(dtype), capacity, xp)
     if method == "greedy":
         while not run.has_ended:
             run.add_greedy()
@@ -178,26 +187,28 @@ class _Factorisation:
         most: int,
         tol: float,
         dtype: np.dtype[Any],
+        capacity: int,
+        xp: Any,
     ) -> None:
-        self.compute_rows, self.most = compute_rows, most
+        self.compute_rows, self.most, self.xp = compute_rows, most, xp
         self.left = diagonal.copy()  # remaining diagonal
         self.vanished = ROUNDING * float(np.finfo(dtype).eps) * diagonal
         self.trace = float(diagonal.sum())
         self.tol_left = tol * self.trace
-        self.columns = np.empty((min(FIRST_CAPACITY, most), len(diagonal)), dtype)
+        self.columns = xp.empty((min(capacity, most), len(diagonal)), dtype)
         self.pivots: list[int] = []
-        self.lengths: list[float] = []  # squared lengths of the columns
+        self.lengths: list[Any] = []  # squared lengths of the columns
         self.n_rows = 0
 
     @property
     def has_ended(self) -> bool:
         """Whether there are enough pivots, or nothing is left."""
-        total = self.left.sum()
+        total = float(self.left.sum())
         return len(self.pivots) >= self.most or total <= self.tol_left or total <= 0.0
 
     def add_greedy(self) -> None:
         """Add the row with the largest remaining diagonal."""
-        pivot = int(np.argmax(self.left))
+        pivot = int(self.xp.argmax(self.left))
         residual = self._residual_rows(np.array([pivot]))
         left = float(residual[0, pivot])
         if left <= self.vanished[pivot]:
@@ -207,20 +218,22 @@ class _Factorisation:
 
     def add_random(self, block: int, rng: np.random.Generator) -> None:
         """Propose rows by the remaining diagonal, and add those that are not rejected."""
-        n_proposed = min(block, self.most)
-        proposed = rng.choice(len(self.left), n_proposed, p=self.left / self.left.sum())
+        n_proposed, before = min(block, self.most), on_host(self.left)
+        proposed = rng.choice(len(before), n_proposed, p=before / before.sum())
         rows, places = np.unique(proposed, return_inverse=True)
-        bars = rng.random(n_proposed) * self.left[proposed]
-        residual = self._residual_rows(rows)
-        among = residual[:, rows].astype(np.float64)
-        self.left[rows] = np.minimum(self.left[rows], np.diagonal(among))
+        bars = rng.random(n_proposed) * before[proposed]
+        residual, chosen = self._residual_rows(rows), self.xp.asarray(rows)
+        among = on_host(residual[:, chosen]).astype(np.float64)
+        explained = self.xp.asarray(np.diagonal(among).copy())
+        self.left[chosen] = self.xp.minimum(self.left[chosen], explained)
+        rounding = on_host(self.vanished[chosen])
         factor, accepted = (
             np.zeros_like(among),
             list[int](),
         )  # of the accepted rows
         for place, bar in zip(places.tolist(), bars, strict=True):
             left = among[place, place]
-            if left <= max(bar, self.vanished[rows[place]]):
+            if left <= max(bar, rounding[place]):
                 continue  # explained by the pivots before it
             column = among[:, place] / np.sqrt(left)
             column[accepted] = 0.0
@@ -231,35 +244,39 @@ class _Factorisation:
             if len(self.pivots) + len(accepted) == self.most:
                 break
         if accepted:
-            small = factor[accepted, : len(accepted)].astype(residual.dtype)
-            self._add(rows[accepted].tolist(), _forward(small, residual[accepted]))
+            small = factor[accepted, : len(accepted)]
+            inverse = self.xp.asarray(_forward(small, np.eye(len(small))), dtype=residual.dtype)
+            columns = inverse @ residual[self.xp.asarray(accepted)]
+            self._add(rows[accepted].tolist(), columns)
 
     def _residual_rows(self, rows: IntArray) -> FloatArray:
         """Return rows of K less those of the factor."""
         self.n_rows += len(rows)
         known = self.columns[: len(self.pivots)]
-        residual = np.array(self.compute_rows(rows), dtype=self.columns.dtype)
+        residual = self.xp.array(self.compute_rows(rows), dtype=self.columns.dtype)
         if len(known):
-            residual -= known[:, rows].T @ known
+            residual -= known[:, self.xp.asarray(rows)].T @ known
         return residual
 
     def _add(self, pivots: list[int], columns: FloatArray) -> None:
         """Add the columns of pivots, in this order."""
-        for pivot, column in zip(pivots, columns, strict=True):
-            r = len(self.pivots)
-            if r == len(self.columns):
-                self._grow()
-            self.columns[r] = column
-            self.columns[r, self.pivots] = 0.0  # exactly zero, without rounding
-            self.pivots.append(pivot)
-            squares = np.square(self.columns[r], dtype=np.float64)
-            self.lengths.append(float(squares.sum()))
+        first, last = len(self.pivots), len(self.pivots) + len(pivots)
+        while last > len(self.columns):
+            self._grow()
+        new, block = self.xp.asarray(pivots), self.columns[first:last]
+        block[:] = columns
+        block[:, self.xp.asarray(self.pivots, dtype=np.intp)] = 0.0  # exactly, without rounding
+        block[:, new] = self.xp.triu(block[:, new])
+        for column in block:
+            squares = self.xp.square(column, dtype=np.float64)
+            self.lengths.append(squares.sum())
             self.left -= squares
-            self.left[pivot] = 0.0
+        self.pivots.extend(pivots)
+        self.left[new] = 0.0
         self.left[self.left <= self.vanished] = 0.0
 
     def _grow(self) -> None:
-        grown = np.empty(
+        grown = self.xp.empty(
             (min(2 * len(self.columns), self.most), len(self.left)), self.columns.dtype
         )
         grown[: len(self.columns)] = self.columns
@@ -268,7 +285,7 @@ class _Factorisation:
     def result(self) -> LowRank:
         """Return the factor."""
         r = len(self.pivots)
-        shares = np.cumsum([0.0, *self.lengths]) / (self.trace or 1.0)
+        shares = np.cumsum([0.0, *map(float, self.lengths)]) / (self.trace or 1.0)
         return LowRank(
             G=(self.columns if r == len(self.columns) else self.columns[:r].copy()).T,
             pivots=np.array(self.pivots, dtype=np.intp),

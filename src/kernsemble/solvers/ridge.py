@@ -23,14 +23,14 @@ last and :math:`A = U^\top U`, with :math:`S = U_{FF}^\top U_{FF}`
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from scipy.linalg import solve
 
 from kernsemble._typing import FloatArray, IntArray
 from kernsemble._value_object import short_repr
-from kernsemble.solvers.cholesky import factor_in_place, invert_in_place, solve_with_factor
+from kernsemble.solvers.cholesky import HOST, LinearAlgebra
 
 CONSTANTS = (0.0, 1.0, 1e2, 1e4)  # added to K, in units of its mean absolute diagonal value
 
@@ -47,18 +47,25 @@ class Ridge:
         :math:`A^{-1}\mathbf 1`.
     strengths : array of shape (n,)
         The strengths :math:`C_i`, all positive.
+    algebra : LinearAlgebra
+        What computes the factor, and the module of all arrays: NumPy's by default.
     """
 
     factor: FloatArray
     t: FloatArray
     strengths: FloatArray
+    algebra: LinearAlgebra = HOST
 
     def __repr__(self) -> str:
         return short_repr(self)
 
     @classmethod
     def from_matrix(
-        cls, K: FloatArray, strengths: FloatArray, out: FloatArray | None = None
+        cls,
+        K: FloatArray,
+        strengths: FloatArray,
+        out: FloatArray | None = None,
+        algebra: LinearAlgebra = HOST,
     ) -> Self:
         """Factor a kernel matrix, in its precision.
 
@@ -73,34 +80,42 @@ class Ridge:
             The strengths :math:`C_i`; all must be positive.
         out : array of shape (n, n), optional
             Memory for the factor; `K` itself, if it is no longer needed.
+        algebra : LinearAlgebra
+            What computes the factor, in whose memory K is.
         """
-        unit = float(np.abs(K.diagonal()).mean()) or 1.0
+        xp = algebra.xp
+        unit = float(xp.abs(K.diagonal()).mean()) or 1.0
+        strengths = algebra.to_device(strengths)
         ridge = (1.0 / strengths).astype(K.dtype)
         if out is K:
-            A = _with_diagonal(K, ridge)
-            return cls._from_factor(A, factor_in_place(A), strengths)
+            A = _with_diagonal(K, ridge, xp)
+            return cls._from_factor(A, algebra.factor_in_place(A), strengths, algebra)
+        A = xp.empty(K.shape, K.dtype) if out is None else out
         for constant in CONSTANTS:
-            A = np.add(K, K.dtype.type(constant * unit), out=out, order="C")
-            failed = factor_in_place(_with_diagonal(A, ridge))
+            xp.add(K, K.dtype.type(constant * unit), out=A)
+            failed = algebra.factor_in_place(_with_diagonal(A, ridge, xp))
             if not failed:
                 break
-        return cls._from_factor(A, failed, strengths)
+        return cls._from_factor(A, failed, strengths, algebra)
 
     @classmethod
-    def _from_factor(cls, factor: FloatArray, failed: int, strengths: FloatArray) -> Self:
+    def _from_factor(
+        cls, factor: FloatArray, failed: int, strengths: FloatArray, algebra: LinearAlgebra
+    ) -> Self:
         if failed:
             raise NotDefiniteError(
                 f"the kernel matrix is not positive definite (leading minor {failed}): use a "
                 "smaller C, float64 rows, or a definite kernel"
             )
-        ones = np.ones((len(factor), 1), factor.dtype)
-        return cls(factor, solve_with_factor(factor, ones)[:, 0], strengths)
+        ones = algebra.xp.ones((len(factor), 1), factor.dtype)
+        t = algebra.solve_with_factor(factor, ones)[:, 0]
+        return cls(factor, t.astype(np.float64, copy=False), strengths, algebra)
 
     def solve(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
         r"""Return the coefficients :math:`\beta` and the bias b of every target (columns)."""
-        u = solve_with_factor(self.factor, y)
+        u = self.algebra.solve_with_factor(self.factor, y).astype(np.float64, copy=False)
         bias = u.sum(axis=0) / self.t.sum()
-        return u - np.outer(self.t, bias), bias
+        return u - self.algebra.xp.outer(self.t, bias), bias
 
     @cached_property
     def projection(self) -> FloatArray:
@@ -108,34 +123,35 @@ class Ridge:
 
         The factor is no longer valid afterwards.
         """
-        P = invert_in_place(self.factor)
-        rank_one = np.sqrt(self.t.dtype.type(1.0) / self.t.sum()) * self.t
+        P, xp = self.algebra.invert_in_place(self.factor), self.algebra.xp
+        rank_one = xp.sqrt(1.0 / self.t.sum()) * self.t
         for start in range(0, len(P), 512):  # without another matrix
             rows = slice(start, start + 512)
-            P[rows] -= np.outer(rank_one[rows], rank_one)
+            P[rows] -= xp.outer(rank_one[rows], rank_one)
         return P
 
     def left_out(
         self, y: FloatArray, beta: FloatArray, folds: Sequence[IntArray]
     ) -> list[FloatArray]:
         """Return the predictions of the rows of each fold by the solution without these rows."""
-        P, found = self.projection, list[FloatArray]()
+        P, xp, found = self.projection, self.algebra.xp, list[FloatArray]()
         for fold in folds:
             order = np.argsort(fold, kind="stable")
-            rows, predicted = fold[order], np.empty((len(fold), y.shape[1]))
-            block = _symmetric(P[np.ix_(rows, rows)])
-            left_out = solve(block, beta[rows], assume_a="sym", check_finite=False)
-            predicted[order] = y[rows] - left_out
+            rows, predicted = xp.asarray(fold[order]), xp.empty((len(fold), y.shape[1]))
+            block = _symmetric(P[rows[:, np.newaxis], rows], xp)
+            predicted[xp.asarray(order)] = y[rows] - _solve_symmetric(block, beta[rows], xp)
             found.append(predicted)
         return found
 
     def left_out_last(self, y: FloatArray, beta: FloatArray, n_last: int) -> FloatArray:
         """Return the predictions of the last rows by the solution without them."""
-        block = np.triu(self.factor[-n_last:, -n_last:]).astype(np.float64)
+        xp = self.algebra.xp
+        block = xp.triu(self.factor[-n_last:, -n_last:]).astype(np.float64)
         t, mine = self.t[-n_last:], beta[-n_last:]
         S_t, S_beta = block.T @ (block @ t), block.T @ (block @ mine)
-        left_out = S_beta + np.outer(S_t, t @ S_beta) / (self.t.sum() - t @ S_t)
-        return np.asarray(y[-n_last:] - left_out)
+        left_out: FloatArray = y[-n_last:] - S_beta
+        left_out -= xp.outer(S_t, t @ S_beta) / (self.t.sum() - t @ S_t)
+        return left_out
 
     def left_out_copies(self, y: FloatArray, beta: FloatArray, copies: FloatArray) -> FloatArray:
         r"""Return the leave-one-out prediction of every row, of which there may be several copies.
@@ -158,12 +174,20 @@ class NotDefiniteError(ValueError):
     """A kernel matrix without a Cholesky factor."""
 
 
-def _with_diagonal(A: FloatArray, diagonal: FloatArray) -> FloatArray:
-    A.flat[:: len(A) + 1] += diagonal
+def _with_diagonal(A: FloatArray, diagonal: FloatArray, xp: Any) -> FloatArray:
+    places = xp.arange(len(A))
+    A[places, places] += diagonal
     return A
 
 
-def _symmetric(block: FloatArray) -> FloatArray:
+def _symmetric(block: FloatArray, xp: Any) -> FloatArray:
     """Return a matrix whose valid triangle is that of rows not after columns, in full."""
-    upper = np.triu(block).astype(np.float64)
-    return upper + np.triu(upper, 1).T
+    upper = xp.triu(block).astype(np.float64)
+    return upper + xp.triu(upper, 1).T
+
+
+def _solve_symmetric(A: FloatArray, right: FloatArray, xp: Any) -> FloatArray:
+    """Return the solution of symmetric equations, which may be indefinite by rounding."""
+    if xp is np:
+        return solve(A, right, assume_a="sym", check_finite=False)
+    return xp.linalg.solve(A, right)

@@ -21,7 +21,7 @@ import numpy as np
 
 from kernsemble._typing import BoolArray, FloatArray, IntArray
 from kernsemble.solvers.interrupts import Watch
-from kernsemble.solvers.kernel_matrix import Matrix, RowsOnDemand, WholeMatrix, as_matrix
+from kernsemble.solvers.kernel_matrix import Matrix, PartialMatrix, WholeMatrix, as_matrix
 from kernsemble.solvers.newton import Newton, factor_bytes, is_free
 from kernsemble.solvers.optimality import evidence, hulls_meet
 from kernsemble.solvers.result import Solution, Status
@@ -99,7 +99,7 @@ def solve_dual(
     demand, the at most two thousand rows that violate optimality most are solved for at a time.
     """
     matrix = as_matrix(K)
-    run = (_PartialRun if isinstance(matrix, RowsOnDemand) else _WholeRun)(
+    run = (_PartialRun if isinstance(matrix, PartialMatrix) else _WholeRun)(
         matrix,
         p,
         lower,
@@ -304,7 +304,7 @@ class _WholeRun(_DualRun):
 class _PartialRun(_DualRun):
     """A problem whose matrix is not in memory: a working set of rows is solved at a time."""
 
-    matrix: RowsOnDemand
+    matrix: PartialMatrix
 
     def finish(self, watch: Watch | None) -> None:
         """Solve for one working set after another."""

@@ -17,7 +17,7 @@ from kernsemble.preprocessing import AnyScaling
 from kernsemble.solvers import Fold, Solution, Status, solve_dual, solve_folds
 from kernsemble.solvers.folds import bounds_at
 from kernsemble.solvers.interrupts import Watch
-from kernsemble.solvers.kernel_matrix import Matrix, RowsOnDemand, as_matrix
+from kernsemble.solvers.kernel_matrix import Matrix, PartialMatrix, as_matrix
 from kernsemble.solvers.losses import Kinked, Loss, Squared
 from kernsemble.solvers.ridge import NotDefiniteError
 from kernsemble.svm.backends.base import (
@@ -116,7 +116,7 @@ class PreparedMatrix(PreparedRows):
         matrix, n = as_matrix(self.K), self.rows.n_rows
         start = _coefficients_of(last, len(problems), n) if settings.warm_start else None
         beta = np.zeros((len(problems), n))
-        in_turn = isinstance(matrix, RowsOnDemand)  # whose rows are computed by all threads
+        in_turn = isinstance(matrix, PartialMatrix)  # whose rows are computed by all threads
         share = self.spare / (1 if in_turn else max(min(n_threads(), len(problems)), 1))
 
         def solve(place: int, watch: Watch) -> Solution:
