@@ -15,7 +15,7 @@ FAST := tests/theorems tests/hypotheses tests/kernels tests/test_docs.py tests/t
 # two processes of tests with two threads of BLAS each would wait for each other
 fast rest coverage: export OPENBLAS_NUM_THREADS = 1
 
-.PHONY: help demo reproduce test fast lint types rest coverage slow docs bench lock clean
+.PHONY: help demo reproduce test fast lint types rest coverage slow fuzz docs bench lock clean
 
 help:  ## list these commands
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -42,6 +42,9 @@ coverage: $(VENV)/dev.stamp  ## the tests again without compilation, to measure 
 slow: $(VENV)/dev.stamp  ## list the tests that are marked as slow, which no other target runs
 	$(BIN)/python -m pytest -q --collect-only tests -m slow
 
+fuzz: $(VENV)/dev.stamp  ## 100,000 calls with hostile data; continues the run in fuzz.jsonl
+	PYTHONPATH=tests $(BIN)/python -m fuzz.driver --cases 100000
+
 lint: $(VENV)/dev.stamp  ## format, lint, layers, spelling
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
@@ -65,7 +68,7 @@ lock:  ## resolve constraints.txt again (needs uv on the path)
 
 clean:  ## remove the environment and everything built
 	rm -rf $(VENV) docs/_build docs/auto_examples docs/reference/generated demo-report.html \
-	  reproduction
+	  reproduction fuzz.jsonl
 
 $(VENV)/base.stamp: constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
