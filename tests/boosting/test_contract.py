@@ -19,21 +19,14 @@ ESTIMATORS = [
     AdaBoostClassifierCV(ns_estimators=(2, 5), cv=3),
     KernelBoost(n_rounds=5),
     KernelBoost("gaussian", loss="exp", step="line-search", n_rounds=4, target="classes"),
+    LPBoostClassifier(),
     LPBoostClassifier(C=1.0),
     LPBoostClassifier(C45Tree(), nu=0.2),
     LPBoostClassifierCV(Cs=(0.3, 1.0), cv=3),
 ]
 
 
-def expected_failures(estimator):
-    """Weights and repetitions have the same optima, of which a linear program may have several."""
-    if type(estimator) is not LPBoostClassifier or estimator.estimator is not None:
-        return {}
-    reason = "another optimum of the same objective; test_lpboost.py compares objectives"
-    return {"check_sample_weight_equivalence_on_dense_data": reason}
-
-
 @pytest.mark.large
-@parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)
+@parametrize_with_checks(ESTIMATORS)
 def test_the_contract_of_scikit_learn(estimator, check):
     check(estimator)

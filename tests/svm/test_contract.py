@@ -17,6 +17,12 @@ from kernsemble.svm import (
 TIGHT = 1e-10  # weights are compared with repetitions to nine digits
 TIGHTER = 1e-12  # of a duality gap, which is as the square of what is left to go
 ESTIMATORS = [
+    InfiniteEnsembleClassifier(),
+    InfiniteEnsembleClassifierCV(),
+    InfiniteEnsembleRegressor(),
+    InfiniteEnsembleRegressorCV(),
+    InfiniteEnsembleClassifier(solver="additive"),
+    InfiniteEnsembleRegressor(Laplacian(), solver="additive", n_grids=8),
     InfiniteEnsembleClassifier(tol=TIGHT),
     InfiniteEnsembleClassifier(calibration="sigmoid", tol=TIGHT),
     InfiniteEnsembleClassifier("perceptron", C=1.0, scaling="rank", tol=TIGHT),
@@ -50,8 +56,6 @@ ESTIMATORS = [
     MultiplicativeSVC("stump", scaling="range", multiclass="one-vs-rest", sparsity=0.01),
     InfiniteEnsembleClassifier(Laplacian(), loss="squared", calibration=None),
     InfiniteEnsembleClassifier(Exponential(), scaling="learned-range", tol=TIGHT),
-    InfiniteEnsembleClassifierCV(random_state=0),
-    InfiniteEnsembleRegressorCV(random_state=0),
     InfiniteEnsembleRegressor(Laplacian(), loss="squared", solver="exact"),
     InfiniteEnsembleRegressor(Laplacian(), scaling="effects", tol=TIGHT),
     InfiniteEnsembleRegressor(tol=TIGHT),

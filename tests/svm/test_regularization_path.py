@@ -19,7 +19,6 @@ from kernsemble.kernels import Gaussian, Laplacian, Linear, Perceptron, Stump
 from kernsemble.persistence import load, save
 from kernsemble.solvers.regularization_path import solve_regularization_path
 from kernsemble.svm import InfiniteEnsembleClassifier, SVMPath, regularization_path
-from kernsemble.svm.problem import merge_equal_rows
 
 X, y = make_threenorm(60, random_state=0)
 Z, labels = make_threenorm(80, random_state=1)
@@ -184,16 +183,6 @@ def test_weights_are_repetitions_and_zero_is_absence(kernel):
     assert_allclose(weighted.decision_function(Z), repeated.decision_function(Z), atol=1e-9)
     assert weight[weighted.support_].all()
     assert_array_equal(weighted.support_vectors_, X[weighted.support_])
-
-
-def test_equal_rows_of_a_class_are_one_row():
-    rows = np.array([[0.0], [-0.0], [1.0], [0.0], [1.0], [2.0]])
-    codes, counts = np.array([0, 0, 1, 1, 1, 0]), np.array([1.0, 2.0, 1.0, 1.0, 4.0, 0.0])
-    for table in (rows, sparse.csr_array(rows)):
-        places, n, weight = merge_equal_rows(table, codes, counts, 2.0 * counts)
-        assert_array_equal(places, [0, 2, 3])
-        assert_array_equal(n, [3.0, 5.0, 1.0])
-        assert_array_equal(weight, 2.0 * n)
 
 
 def test_class_weights_multiply_the_penalty():

@@ -23,7 +23,7 @@ from kernsemble._typing import ArrayLike, FloatArray, IntArray
 from kernsemble.boosting.cross_validation import VotingEnsembleCV
 from kernsemble.boosting.lpboost_program import LPBoostProgram
 from kernsemble.boosting.voting_ensemble import VotingEnsemble
-from kernsemble.learners.hypothesis_search import search_for
+from kernsemble.learners.hypothesis_search import Cases
 from kernsemble.learners.voters import Voters, add_vote
 from kernsemble.solvers.column_generation import (
     Ending,
@@ -165,9 +165,9 @@ class LPBoostClassifier(VotingEnsemble):
         self._check_settings()
         cases, counts = self._present(*self._read(X, y, sample_weight))
         rng = check_random_state(self.random_state)
-        program = LPBoostProgram(cases, counts, search_for(self._learner, cases, rng))
+        program = LPBoostProgram.of(self._learner, cases, counts, rng)
         with Task.of_fit(self, self.max_columns + 1, X, y, sample_weight) as task:
-            self._solve(program, *self._strength(cases.n_cases), task)
+            self._solve(program, *self._strength(cases.n_cases), cases, task)
         return self
 
     def _check_settings(self) -> None:
@@ -189,7 +189,9 @@ class LPBoostClassifier(VotingEnsemble):
         check_penalty("C", C, "scale")
         return Form.SOFT, float(C)
 
-    def _solve(self, program: LPBoostProgram, form: Form, strength: float, task: Task) -> None:
+    def _solve(
+        self, program: LPBoostProgram, form: Form, strength: float, cases: Cases, task: Task
+    ) -> None:
         """Solve the program and store the ensemble, also after an interrupt."""
         previous = self._last_voters()
         known = [] if previous is None else program.known(previous)
@@ -206,6 +208,7 @@ class LPBoostClassifier(VotingEnsemble):
             self.__dict__.pop("voters_", None)  # there is no ensemble
             raise ValueError(f"C = {strength}: {found.status.value}")
         self._store(program, found, previous)
+        self.margins_ = self._margins(cases)
         if found.status is Ending.INTERRUPTED:
             raise KeyboardInterrupt(found.status.value)
         self._warn(found, strength)
@@ -217,7 +220,6 @@ class LPBoostClassifier(VotingEnsemble):
         self.objective_, self.duality_gap_ = found.objective, found.upper - found.lower
         self.violation_, self.n_iter_ = found.violation, found.n_rounds
         self.ending_ = found.status.value
-        self.margins_ = self._margins(program.cases)
 
     def _warn(self, found: Generated, strength: float) -> None:
         """Warn if the optimum was not reached or the ensemble is empty."""
@@ -380,16 +382,17 @@ class LPBoostClassifierCV(VotingEnsembleCV, LPBoostClassifier):
 
         def path(training: IntArray, tested: IntArray, seed: int) -> Iterator[FloatArray]:
             part, part_weight = self._present(rows[training], codes[training], counts[training])
-            search = search_for(self._learner, part, np.random.RandomState(seed))
-            return self._path(LPBoostProgram(part, part_weight, search), form, grid, rows[tested])
+            fold_rng = np.random.RandomState(seed)
+            program = LPBoostProgram.of(self._learner, part, part_weight, fold_rng)
+            return self._path(program, form, grid, rows[tested])
 
         with Task.of_fit(self, 2, X, y, sample_weight) as task:
             best = self._select(name, grid, (rows, codes, counts), path, rng, task)
             self.C_ = best if form is Form.SOFT else None
             self.nu_ = best if form is Form.MARGIN else None
-            program = LPBoostProgram(cases, weight, search_for(self._learner, cases, rng))
+            program = LPBoostProgram.of(self._learner, cases, weight, rng)
             with task.part("refit", 1, self.max_columns + 1) as part:
-                self._solve(program, form, best, part)
+                self._solve(program, form, best, cases, part)
         return self
 
     def _grid(self) -> tuple[str, Form, list[float]]:

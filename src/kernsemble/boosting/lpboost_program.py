@@ -1,15 +1,16 @@
 """The linear program of LPBoost: its constraints, and the search that prices new hypotheses."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from kernsemble._typing import Array, FloatArray, IntArray
-from kernsemble.learners.hypothesis_search import Cases, HypothesisSearch
+from kernsemble.learners.hypothesis_search import Cases, HypothesisSearch, search_for
 from kernsemble.learners.voters import Voters
 from kernsemble.solvers.column_generation import Hypothesis
+from kernsemble.solvers.equal_rows import distinct_rows
 from kernsemble.solvers.linear_program import Form, Master
 
 
@@ -27,6 +28,13 @@ class LPBoostProgram:
     cases: Cases
     counts: FloatArray
     search: HypothesisSearch
+
+    @classmethod
+    def of(cls, learner: Any, cases: Cases, counts: FloatArray, rng: np.random.RandomState) -> Self:
+        """Return the program of cases, of which equal ones become one of more weight."""
+        rows, counts, _ = distinct_rows(counts, cases.X, cases.codes[:, np.newaxis])
+        distinct = replace(cases, X=cases.X[rows], codes=cases.codes[rows])
+        return cls(distinct, counts, search_for(learner, distinct, rng))
 
     @cached_property
     def pairs(self) -> tuple[IntArray, IntArray]:

@@ -1,6 +1,7 @@
 """Algorithm 1 of Lin and Li: an SVM whose kernel embodies infinitely many hypotheses."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
@@ -87,14 +88,14 @@ class EnsembleClassifier(ClassifierMixin, MulticlassMixin, KernelMachine):
     def _read(
         self, X: ArrayLike, y: ArrayLike | None, sample_weight: ArrayLike | None
     ) -> tuple[TrainingRows, IntArray, FloatArray]:
-        """Return rows, class codes, and the factor of C for each row."""
+        """Return weighted rows, class codes, and the factor of C for each row."""
         X, y = self._read_training_rows(X, y)
         codes = self._read_labels(y)
         counts = read_weights(sample_weight, X.shape[0])
         factors = class_factors(self.class_weight, y, codes, counts)
-        targets = one_versus_rest_signs(codes, len(self.classes_))
-        rows = TrainingRows(X, counts, self._columns.is_category, targets)
-        return rows, codes, counts * factors
+        rows, codes, factors = self._merged(X, counts, codes, factors)
+        rows = replace(rows, targets=one_versus_rest_signs(codes, len(self.classes_)))
+        return rows, codes, rows.weight * factors
 
     def _problems(self, codes: IntArray, weight: FloatArray) -> list[Problem]:
         return [Problem.for_signs(self._loss, signs, weight) for signs in self._signs(codes)]
@@ -325,6 +326,10 @@ class InfiniteEnsembleClassifier(EnsembleClassifier):
         self.calibration = calibration
         self.n_jobs = n_jobs
         self.verbose = verbose
+
+    @property
+    def _merges_equal_rows(self) -> bool:
+        return self.calibration is None  # its folds are of the rows as given
 
     @with_callbacks
     @within_n_jobs

@@ -18,7 +18,7 @@ from kernsemble._jobs import within_n_jobs
 from kernsemble._memory import Budget
 from kernsemble._model_cards import CardMixin
 from kernsemble._progress import CallbackSupportMixin, Task
-from kernsemble._typing import ArrayLike, FloatArray, Rows
+from kernsemble._typing import Array, ArrayLike, FloatArray, Rows
 from kernsemble._validation import as_table
 from kernsemble.kernels import Kernel, as_kernel
 from kernsemble.preprocessing import LearnedKind, ScalingKind
@@ -227,6 +227,23 @@ class KernelMachine(CardMixin, CallbackSupportMixin, ReadsTables, ABC):  # type:
             return rows, y
         kernels = self._unbound_kernels()
         return self._columns.handle_missing(rows, kernels, self.solver, self._allows_missing), y
+
+    @property
+    def _merges_equal_rows(self) -> bool:
+        """Whether equal rows are merged; not where they may be in different folds."""
+        return True
+
+    def _merged(self, X: Rows, weight: FloatArray, labels: Array, *others: Array) -> Any:
+        """Return weighted rows, their labels and other values of them.
+
+        Equal rows of equal label become one, so that a weight and repetitions are the same problem.
+        """
+        rows = TrainingRows(X, weight, self._columns.is_category)
+        if self._merges_equal_rows:
+            rows = rows.distinct(labels)
+        if rows.merged is None:
+            return rows, labels, *others
+        return rows, *(each[rows.places] for each in (labels, *others))
 
     def _choose_backend(self, rows: TrainingRows) -> Backend:
         """Return the backend of the solver, the cheapest one for "auto"; store it by name."""

@@ -1,12 +1,11 @@
 """The optimisation problem of one machine, before a kernel and a penalty C are fixed."""
 
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-from scipy import sparse
 
-from kernsemble._typing import FloatArray, IntArray, Rows
+from kernsemble._typing import FloatArray, IntArray
 from kernsemble.solvers import Solution
 from kernsemble.solvers.losses import Loss
 
@@ -98,31 +97,3 @@ class Problem:
     def among(self, rows: IntArray) -> Self:
         """Return the problem of some rows."""
         return replace(self, loss=self.loss.among(rows))
-
-
-def merge_equal_rows(
-    X: Rows, codes: IntArray, counts: FloatArray, *weights: FloatArray
-) -> tuple[Any, ...]:
-    """Return the first of equal rows of a class, with the sums of their counts and weights.
-
-    The merged rows give the same machine, and no two of them reach the margin at the same time.
-    Rows of weight zero are left out.
-    """
-    group: dict[tuple[int, bytes], int] = {}
-    present, contents = np.flatnonzero(counts > 0.0), _contents(X)
-    keys = [(int(codes[row]), contents[row]) for row in present]
-    groups = np.array([group.setdefault(key, len(group)) for key in keys], dtype=np.intp)
-    first = np.unique(groups, return_index=True)[1]
-    sums = (np.bincount(groups, each[present]) for each in (counts, *weights))
-    return present[first], *sums
-
-
-def _contents(X: Rows) -> list[bytes]:
-    """Return the bytes of each row, equal for equal rows."""
-    if not sparse.issparse(X):
-        return [row.tobytes() for row in X + 0.0]  # -0.0 equals 0.0
-    X = X.copy()
-    X.sum_duplicates()
-    X.eliminate_zeros()
-    spans = zip(X.indptr[:-1], X.indptr[1:], strict=True)
-    return [X.indices[a:b].tobytes() + X.data[a:b].tobytes() for a, b in spans]

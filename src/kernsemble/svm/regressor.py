@@ -1,6 +1,7 @@
 """Infinite ensembles for regression."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -33,9 +34,9 @@ class EnsembleRegressor(RegressorMixin, KernelMachine):
         """Return weighted rows and their numbers."""
         X, y = self._read_training_rows(X, y, y_numeric=True)
         weight = read_weights(sample_weight, X.shape[0])
-        y = np.asarray(y, dtype=np.float64)
-        targets = TargetScale.from_targets(y, weight).standardise(y)[:, np.newaxis]
-        return TrainingRows(X, weight, self._columns.is_category, targets), y
+        rows, y = self._merged(X, weight, np.asarray(y, dtype=np.float64))
+        targets = TargetScale.from_targets(y, rows.weight).standardise(y)
+        return replace(rows, targets=targets[:, np.newaxis]), y
 
     def _problem(
         self, y: FloatArray, weight: FloatArray, epsilon: float, scale: TargetScale

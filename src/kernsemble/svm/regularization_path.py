@@ -19,6 +19,7 @@ from kernsemble._validation import read_weights
 from kernsemble.kernels import Kernel
 from kernsemble.preprocessing import ScalingKind
 from kernsemble.solvers import Status
+from kernsemble.solvers.equal_rows import distinct_rows
 from kernsemble.solvers.interrupts import Watch
 from kernsemble.solvers.regularization_path import (
     RegularizationPath,
@@ -36,7 +37,6 @@ from kernsemble.svm.multiclass import (
     check_shape,
     class_factors,
 )
-from kernsemble.svm.problem import merge_equal_rows
 
 ROUNDING = 1e-12  # difference of error rates that counts as rounding
 
@@ -225,10 +225,12 @@ class SVMPath(
         """
         self._check_settings()
         self._forget()
-        rows, codes, counts, weight = self._read(X, y, sample_weight)
-        self._check_classes_present(codes, weight)
-        self._places, counts, weight = merge_equal_rows(rows, codes, counts, weight)
+        rows, codes, counts, factors = self._read(X, y, sample_weight)
+        self._check_classes_present(codes, counts * factors)
+        distinct = distinct_rows(counts, rows, codes[:, np.newaxis]).in_given_order()
+        self._places, counts = distinct.rows, distinct.weight
         rows, codes = _double(rows[self._places]), codes[self._places]
+        weight = counts * factors[self._places]
         with Task.of_fit(self, self.reduction_.n_machines, X, y, sample_weight) as task:
             K = self._matrix(rows, counts)
             is_interrupted = self._follow(K, codes, weight, task)
@@ -265,7 +267,7 @@ class SVMPath(
         X = self._columns.handle_missing(X, [self._columns.kernel(self.kernel)], "exact", False)
         codes = self._read_labels(y)
         counts = read_weights(sample_weight, X.shape[0])
-        return X, codes, counts, counts * class_factors(self.class_weight, y, codes, counts)
+        return X, codes, counts, class_factors(self.class_weight, y, codes, counts)
 
     def _check_classes_present(self, codes: IntArray, weight: FloatArray) -> None:
         totals = np.bincount(codes, weight)

@@ -16,7 +16,7 @@ backend in `kernsemble.svm.backends`.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -26,11 +26,12 @@ from kernsemble._arguments import check_choice
 from kernsemble._memory import Budget
 from kernsemble._progress import Task
 from kernsemble._threads import run
-from kernsemble._typing import BoolArray, FloatArray, IntArray, Rows
+from kernsemble._typing import Array, BoolArray, FloatArray, IntArray, Rows
 from kernsemble._value_object import Value
 from kernsemble.kernels import Kernel
 from kernsemble.preprocessing import AnyKind, AnyScaling
 from kernsemble.solvers import Fold, Status
+from kernsemble.solvers.equal_rows import DistinctRows, distinct_rows
 from kernsemble.solvers.interrupts import StopSignal, Watch
 from kernsemble.solvers.losses import LOSSES, Loss
 from kernsemble.svm.backends.table_prior import TablePrior
@@ -44,7 +45,8 @@ class TrainingRows:
     """Rows and their weights; columns of categories hold integer codes from 0.
 
     Scalings are learned from `targets`, of shape (n, n_targets): signs of classes, or standardised
-    numbers. `parts` are the folds of the rows, if these are a partition.
+    numbers. `parts` are the folds of the rows, if these are a partition. `merged` is set if these
+    rows are the distinct ones among the rows that were given.
     """
 
     X: Rows
@@ -52,11 +54,32 @@ class TrainingRows:
     is_category: BoolArray
     targets: FloatArray | None = None
     parts: IntArray | None = None
+    merged: DistinctRows | None = None
 
     @property
     def n_rows(self) -> int:
         """The number of rows."""
         return self.X.shape[0]
+
+    @property
+    def n_given(self) -> int:
+        """The number of rows before equal ones were merged."""
+        return self.n_rows if self.merged is None else self.merged.n_given
+
+    @property
+    def places(self) -> IntArray:
+        """The index of each row among the given ones."""
+        return np.arange(self.n_rows) if self.merged is None else self.merged.rows
+
+    def distinct(self, labels: Array) -> "TrainingRows":
+        """Return rows of positive weight that differ in features or label.
+
+        Weights of equal rows add up.
+        """
+        found = distinct_rows(self.weight, self.X, labels[:, np.newaxis])
+        if found.are_as_given:
+            return self
+        return replace(self.among(found.rows), weight=found.weight, merged=found)
 
     def among(self, rows: IntArray) -> "TrainingRows":
         """Return some of the rows."""

@@ -46,7 +46,7 @@ class SupportVectorMachines(Machines):
 
     kernel: Kernel
     scaling: AnyScaling
-    support: IntArray
+    support: IntArray  # among the rows as given
     support_vectors: Rows
     coefficients: FloatArray  # (n_machines, n_support)
     intercept: FloatArray
@@ -114,7 +114,7 @@ class PreparedMatrix(PreparedRows):
         if _are_squared(problems):
             return self._solve_least_squares(problems, C, task)
         matrix, n = as_matrix(self.K), self.rows.n_rows
-        start = _coefficients_of(last, len(problems), n) if settings.warm_start else None
+        start = _coefficients_of(last, len(problems), self.rows) if settings.warm_start else None
         beta = np.zeros((len(problems), n))
         in_turn = isinstance(matrix, PartialMatrix)  # whose rows are computed by all threads
         share = self.spare / (1 if in_turn else max(min(n_threads(), len(problems)), 1))
@@ -166,11 +166,11 @@ class PreparedMatrix(PreparedRows):
         machines = SupportVectorMachines(
             self.kernel,
             self.scaling,
-            support,
+            self.rows.places[support],
             self.rows.X[support],
             beta[:, support],
             intercept,
-            self.rows.n_rows,
+            self.rows.n_given,
             None if self.coordinates is None else self.coordinates[support],
         )
         return Solved(
@@ -288,11 +288,15 @@ def _bounded(loss: Loss) -> Kinked:
     return loss
 
 
-def _coefficients_of(last: Machines | None, n_machines: int, n_rows: int) -> FloatArray | None:
+def _coefficients_of(
+    last: Machines | None, n_machines: int, rows: TrainingRows
+) -> FloatArray | None:
     """Return the coefficients of the last fit on all rows, None if they do not suit this one."""
-    if not isinstance(last, SupportVectorMachines) or last.n_training_rows != n_rows:
+    if not isinstance(last, SupportVectorMachines) or last.n_training_rows != rows.n_given:
         return None
-    return last.on_training_rows() if len(last.coefficients) == n_machines else None
+    if len(last.coefficients) != n_machines:
+        return None
+    return last.on_training_rows()[:, rows.places]
 
 
 def _solve(

@@ -63,6 +63,10 @@ class SelectsSettings(KernelMachine):
     _max_trial_rows: ClassVar[int] = TRIAL_ROWS  # of finalists of a vote on leaves
 
     @property
+    def _merges_equal_rows(self) -> bool:
+        return False  # the folds are of the rows as given
+
+    @property
     def _is_automatic(self) -> bool:
         return isinstance(self.kernel, str) and self.kernel.lower() == "auto"
 

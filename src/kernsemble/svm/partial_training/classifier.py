@@ -18,6 +18,7 @@ from kernsemble._typing import ArrayLike, FloatArray, IntArray, Rows
 from kernsemble._validation import read_weights
 from kernsemble.kernels import Kernel
 from kernsemble.preprocessing import FeatureScaling, ScalingKind
+from kernsemble.solvers.equal_rows import distinct_rows
 from kernsemble.solvers.multiplicative import UpdateStatus
 from kernsemble.svm.backends.matrix import needs_unscaled_rows
 from kernsemble.svm.backends.prepared_matrix import expansion_values
@@ -26,7 +27,6 @@ from kernsemble.svm.multiclass import DecisionShape, Multiclass, MulticlassMixin
 from kernsemble.svm.partial_training.expansion import Expansion, interpolated, without_rounding
 from kernsemble.svm.partial_training.products import CostModel, KernelProducts, kernel_products
 from kernsemble.svm.partial_training.updates import Hypothesis, Trained, Updates
-from kernsemble.svm.problem import merge_equal_rows
 
 ACCEPTED = {"accept_sparse": "csr", "dtype": (np.float64, np.float32)}
 
@@ -221,7 +221,9 @@ class MultiplicativeSVC(
         self._check_settings()
         rows, y = validate_data(self, X, y, **ACCEPTED)
         codes = self._read_labels(y)
-        distinct, weight = merge_equal_rows(rows, codes, read_weights(sample_weight, rows.shape[0]))
+        weight = read_weights(sample_weight, rows.shape[0])
+        found = distinct_rows(weight, rows, codes[:, np.newaxis]).in_given_order()
+        distinct, weight = found.rows, found.weight
         with Task.of_fit(self, self.reduction_.n_machines, X, y, sample_weight) as task:
             products = self._products(rows[distinct], weight)
             updates = Updates(self.hypothesis, self.tol, self.max_iter)
