@@ -8,6 +8,7 @@ from kernsemble.devices.base import (
     DeviceRows,
     NotOnDeviceError,
 )
+from kernsemble.devices.cuda import CudaDevice
 from kernsemble.devices.host import HostDevice
 
 __all__ = [
@@ -20,11 +21,11 @@ __all__ = [
     "device",
 ]
 
-NAMES = ("cuda", "host")
+DEVICES: dict[str, type[Device]] = {"cuda": CudaDevice, "host": HostDevice}
 
 
 def device(name: str = "cuda") -> Device:
-    """Return a device by its name; libraries of GPUs are imported only here.
+    """Return a device by its name; CuPy is imported only when "cuda" is asked for.
 
     Parameters
     ----------
@@ -47,7 +48,5 @@ def device(name: str = "cuda") -> Device:
     >>> laplacian.product(rows, None, np.ones(3)).round(2)
     array([1.97, 2.21, 1.97])
     """
-    check_choice("name", name, NAMES)
-    if name == "host":
-        return HostDevice()
-    raise DeviceNotFoundError("no GPU is supported yet: use solver='exact'")
+    check_choice("name", name, tuple(DEVICES))
+    return DEVICES[name]()

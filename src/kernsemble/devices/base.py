@@ -95,8 +95,8 @@ class DeviceKernel(ABC):
 
         Notes
         -----
-        Results are the same in every run, and in float32 sums over many rows are added up in
-        float64, so that errors do not grow with the number of rows.
+        Results are the same in every run. A GPU adds up at most some thousand numbers in float32,
+        and these sums in float64, so that errors do not grow with the number of rows.
         """
 
     @abstractmethod

@@ -72,7 +72,7 @@ class HostKernel(DeviceKernel):
         columns = as_columns_of(V, len(B))
         if out is None:
             out = np.empty((len(A), *V.shape[1:]), dtype=self.dtype)
-        place = out.reshape(len(A), -1)
+        place = out if out.ndim == 2 else out[:, np.newaxis]
         for rows in blocks(len(A), ROWS_OF_BLOCK):
             place[rows] = self.gram(A[rows], B) @ columns
         return out

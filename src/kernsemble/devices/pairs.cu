@@ -1,0 +1,263 @@
+// Kernel values of all pairs of rows: Gram blocks, and products without a matrix.
+//
+// A block of 16 x 16 threads computes a tile of pairs, THREAD_ROWS x THREAD_COLUMNS of them per
+// thread, in registers. Features of the rows pass through shared memory in chunks, of which the
+// next one is copied while the present one is used. Rows are stored by features, with a leading
+// dimension that is a multiple of 4, zeros behind the last row.
+//
+// What depends on the kernel stands in front of this file (see cuda_source.py): `real`, the sizes
+// of tiles, `step<s>` (adds a feature of source s to the distances of a pair), KERNEL_VALUE (the
+// kernel from distances d0, d1, ... and constants c0, c1, ...), and which entry is compiled.
+
+typedef long long Index;
+
+const int THREADS = 256;
+const int TILE_ROWS = 16 * THREAD_ROWS, TILE_COLUMNS = 16 * THREAD_COLUMNS;
+const int WORD = 16 / sizeof(real);  // numbers per copy of 16 bytes
+const int WORDS = (TILE_ROWS + TILE_COLUMNS) / WORD;  // copies per feature
+
+struct alignas(16) Four { real at[4]; };
+
+// The rows on both sides, and where the features of each source end.
+struct Sides {
+    const real *A, *B;
+    Index lda, ldb;
+    int n_rows, n_columns, n_features, width;  // width: largest number of features of a chunk
+    int stops[N_SOURCES + 1];
+};
+
+typedef real Distances[THREAD_ROWS][THREAD_COLUMNS][N_DISTANCES];
+
+// The place of a thread among 16 x 16; a warp has 4 x 8, so that it reads few distinct words.
+struct Place {
+    int y, x;
+    __device__ Place() {
+        const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+        y = warp / 2 * 4 + lane / 8;
+        x = warp % 2 * 8 + lane % 8;
+    }
+    // position within the tile of the i-th row or column of a thread at y or x
+    static __device__ int of(int thread, int i) { return i / 4 * 64 + thread * 4 + i % 4; }
+};
+
+__device__ void copy_16_bytes(real *target, const real *source, bool exists) {
+    const unsigned place = static_cast<unsigned>(__cvta_generic_to_shared(target));
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(place), "l"(source),
+                 "r"(exists ? 16 : 0));
+}
+
+// Start the copies of features first, first + 1, ... of the rows of a tile.
+__device__ void start_chunk(const Sides &sides, Index row, Index column, int first, real *chunk) {
+    const int n = min(sides.width, sides.n_features - first) * WORDS;
+    for (int i = threadIdx.x; i < n; i += THREADS) {
+        const int feature = i / WORDS, place = i % WORDS * WORD;
+        const bool left = place < TILE_ROWS;
+        const Index leading = left ? sides.lda : sides.ldb;
+        const Index at = left ? row + place : column + place - TILE_ROWS;
+        const real *rows = left ? sides.A : sides.B;
+        const bool exists = at < leading;
+        copy_16_bytes(chunk + feature * (TILE_ROWS + TILE_COLUMNS) + place,
+                      rows + (first + feature) * leading + (exists ? at : 0), exists);
+    }
+    asm volatile("cp.async.commit_group;");
+}
+
+template <int N>
+__device__ void read(const real *chunk, int thread, real (&numbers)[N]) {
+#pragma unroll
+    for (int i = 0; i < N; i += 4) {
+        const Four four = *reinterpret_cast<const Four *>(chunk + Place::of(thread, i));
+#pragma unroll
+        for (int j = 0; j < 4; ++j) numbers[i + j] = four.at[j];
+    }
+}
+
+// Add the features of one source, and of those after it, to the distances of all pairs.
+template <int SOURCE>
+__device__ void add_features(const Sides &sides, const real *chunk, int first, Place place,
+                             Distances &d) {
+    if constexpr (SOURCE < N_SOURCES) {
+        const int begin = max(SOURCE == 0 ? 0 : sides.stops[SOURCE - 1], first);
+        const int end = min(sides.stops[SOURCE], first + sides.width);
+#pragma unroll 2
+        for (int feature = begin; feature < end; ++feature) {
+            const real *numbers = chunk + (feature - first) * (TILE_ROWS + TILE_COLUMNS);
+            real a[THREAD_ROWS], b[THREAD_COLUMNS];
+            read(numbers, place.y, a);
+            read(numbers + TILE_ROWS, place.x, b);
+#pragma unroll
+            for (int i = 0; i < THREAD_ROWS; ++i)
+#pragma unroll
+                for (int j = 0; j < THREAD_COLUMNS; ++j) step<SOURCE>(a[i], b[j], d[i][j]);
+        }
+        add_features<SOURCE + 1>(sides, chunk, first, place, d);
+    }
+}
+
+// Compute the distances of the tiles first_tile, first_tile + 1, ... of columns, beside the rows
+// from `row` on, and pass those of each tile to `finish(column, d)`.
+template <typename Finish>
+__device__ void for_tiles(const Sides &sides, Index row, int first_tile, int last_tile,
+                          real *chunks, Finish finish) {
+    const Place place;
+    const int size = sides.width * (TILE_ROWS + TILE_COLUMNS);
+    int present = 0;
+    start_chunk(sides, row, Index(first_tile) * TILE_COLUMNS, 0, chunks);
+    for (int tile = first_tile; tile < last_tile; ++tile) {
+        Distances d = {};
+        for (int first = 0; first < sides.n_features; first += sides.width) {
+            const bool is_last = first + sides.width >= sides.n_features;
+            const int next = tile + (is_last ? 1 : 0);
+            if (next < last_tile) {
+                start_chunk(sides, row, Index(next) * TILE_COLUMNS,
+                            is_last ? 0 : first + sides.width, chunks + (present ^ 1) * size);
+                asm volatile("cp.async.wait_group 1;");
+            } else {
+                asm volatile("cp.async.wait_group 0;");
+            }
+            __syncthreads();
+            add_features<0>(sides, chunks + present * size, first, place, d);
+            __syncthreads();
+            present ^= 1;
+        }
+        finish(Index(tile) * TILE_COLUMNS, d);
+    }
+}
+
+extern __shared__ __align__(16) unsigned char memory[];
+
+#define ROWS_OF_BOTH_SIDES                                                                  \
+    const real *A, Index lda, int n_rows, const real *B, Index ldb, int n_columns,          \
+        int n_features, int width STOPS
+#define SIDES {A, B, lda, ldb, n_rows, n_columns, n_features, width, {STOPS_LIST 0}}
+
+#ifdef GRAM
+// Write the kernel matrix to `out`, whose rows are `leading` numbers apart.
+extern "C" __global__ void __launch_bounds__(THREADS, 2)
+    pairs(ROWS_OF_BOTH_SIDES, real *out, Index leading CONSTANTS) {
+    const Sides sides = SIDES;
+    const Place place;
+    const Index row = Index(blockIdx.y) * TILE_ROWS;
+    const bool is_aligned = leading % 4 == 0 && reinterpret_cast<Index>(out) % 16 == 0;
+    for_tiles(sides, row, blockIdx.x, blockIdx.x + 1, reinterpret_cast<real *>(memory),
+              [&](Index column, const Distances &d) {
+#pragma unroll
+        for (int i = 0; i < THREAD_ROWS; ++i) {
+            const Index r = row + Place::of(place.y, i);
+            if (r >= n_rows) continue;
+#pragma unroll
+            for (int j = 0; j < THREAD_COLUMNS; j += 4) {
+                const Index c = column + Place::of(place.x, j);
+                Four four;
+#pragma unroll
+                for (int k = 0; k < 4; ++k) four.at[k] = KERNEL_VALUE(d[i][j + k]);
+                real *target = out + r * leading + c;
+                if (is_aligned && c + 4 <= n_columns) {
+                    *reinterpret_cast<Four *>(target) = four;
+                } else {
+#pragma unroll
+                    for (int k = 0; k < 4; ++k)
+                        if (c + k < n_columns) target[k] = four.at[k];
+                }
+            }
+        }
+    });
+}
+#endif
+
+#ifdef PRODUCT
+#define SPLITS int first_tile, int tiles_per_split, int n_tiles
+
+#if PRODUCT == 1
+// Add up K v over the columns of each split: partial[split][row].
+extern "C" __global__ void __launch_bounds__(THREADS, 2)
+    pairs(ROWS_OF_BOTH_SIDES, SPLITS, const real *V, int k, real *partial CONSTANTS) {
+    const Sides sides = SIDES;
+    const Place place;
+    const Index row = Index(blockIdx.x) * TILE_ROWS;
+    const int begin = first_tile + blockIdx.y * tiles_per_split;
+    real sums[THREAD_ROWS] = {};
+    for_tiles(sides, row, begin, min(begin + tiles_per_split, n_tiles),
+              reinterpret_cast<real *>(memory), [&](Index column, const Distances &d) {
+        real v[THREAD_COLUMNS];
+#pragma unroll
+        for (int j = 0; j < THREAD_COLUMNS; ++j) {
+            const Index c = column + Place::of(place.x, j);
+            v[j] = c < n_columns ? V[c] : real(0);
+        }
+#pragma unroll
+        for (int i = 0; i < THREAD_ROWS; ++i)
+#pragma unroll
+            for (int j = 0; j < THREAD_COLUMNS; ++j) sums[i] += KERNEL_VALUE(d[i][j]) * v[j];
+    });
+    real *shares = reinterpret_cast<real *>(memory);  // 16 per row, and one to spread over banks
+#pragma unroll
+    for (int i = 0; i < THREAD_ROWS; ++i) shares[Place::of(place.y, i) * 17 + place.x] = sums[i];
+    __syncthreads();
+    if (threadIdx.x < TILE_ROWS && row + threadIdx.x < n_rows) {
+        real sum = 0;
+        for (int j = 0; j < 16; ++j) sum += shares[threadIdx.x * 17 + j];
+        partial[Index(blockIdx.y) * n_rows + row + threadIdx.x] = sum;
+    }
+}
+#else
+// The same for up to PRODUCT columns of V: a tile of K is put into shared memory and multiplied.
+extern "C" __global__ void __launch_bounds__(THREADS, 2)
+    pairs(ROWS_OF_BOTH_SIDES, SPLITS, const real *V, int k, real *partial CONSTANTS) {
+    const int SHARE = TILE_ROWS * PRODUCT / (4 * THREADS);  // columns of a thread, for four rows
+    const int GROUPS = PRODUCT / SHARE;
+    const Sides sides = SIDES;
+    const Place place;
+    const Index row = Index(blockIdx.x) * TILE_ROWS;
+    const int begin = first_tile + blockIdx.y * tiles_per_split;
+    real *tile = reinterpret_cast<real *>(memory);       // [column][word of rows, see below]
+    real *factors = tile + TILE_ROWS * TILE_COLUMNS;     // [column][column of V]
+    real *chunks = factors + TILE_COLUMNS * PRODUCT;
+    const int word = threadIdx.x / GROUPS, group = threadIdx.x % GROUPS;
+    real sums[4][SHARE] = {};
+    // four rows are a word; words are permuted by their column, to be written to different banks
+    auto at = [&](int column, int word) {
+        return column * TILE_ROWS + ((word ^ (column / 4 % 8)) * 4);
+    };
+    for_tiles(sides, row, begin, min(begin + tiles_per_split, n_tiles), chunks,
+              [&](Index column, const Distances &d) {
+        for (int i = threadIdx.x; i < TILE_COLUMNS * PRODUCT; i += THREADS) {
+            const Index c = column + i / PRODUCT;
+            const int which = i % PRODUCT;
+            factors[i] = c < n_columns && which < k ? V[c * k + which] : real(0);
+        }
+#pragma unroll
+        for (int j = 0; j < THREAD_COLUMNS; ++j)
+#pragma unroll
+            for (int i = 0; i < THREAD_ROWS; i += 4) {
+                Four four;
+#pragma unroll
+                for (int r = 0; r < 4; ++r) four.at[r] = KERNEL_VALUE(d[i + r][j]);
+                const int place_of_word = at(Place::of(place.x, j), i / 4 * 16 + place.y);
+                *reinterpret_cast<Four *>(tile + place_of_word) = four;
+            }
+        __syncthreads();
+#pragma unroll 4
+        for (int c = 0; c < TILE_COLUMNS; ++c) {
+            const Four four = *reinterpret_cast<const Four *>(tile + at(c, word));
+#pragma unroll
+            for (int s = 0; s < SHARE; ++s) {
+                const real factor = factors[c * PRODUCT + group * SHARE + s];
+#pragma unroll
+                for (int r = 0; r < 4; ++r) sums[r][s] += four.at[r] * factor;
+            }
+        }
+        __syncthreads();
+    });
+#pragma unroll
+    for (int r = 0; r < 4; ++r)
+#pragma unroll
+        for (int s = 0; s < SHARE; ++s) {
+            const Index at_row = row + word * 4 + r;
+            const int which = group * SHARE + s;
+            if (at_row < n_rows && which < k)
+                partial[(Index(blockIdx.y) * n_rows + at_row) * k + which] = sums[r][s];
+        }
+}
+#endif
+#endif
