@@ -5,7 +5,7 @@ import sys
 
 PROGRAM = """
 import sys
-for name in ("cupy", "highspy", "skops", "typer", "rich", "dask", "distributed", "pandas", "polars"):
+for name in ("cupy", "highspy", "skops", "typer", "rich", "dask", "distributed"):
     sys.modules[name] = None  # so that importing it fails
 import numpy as np
 import kernsemble.devices, kernsemble.svm
