@@ -66,37 +66,27 @@ def _delayed(X: Any) -> list[Any]:
 
 def mapped(method: Callable[[Any], Any], X: Any, n_columns: int | None, dtype: Any) -> Any:
     """Return what a method of a local estimator returns for every partition, as a Dask array."""
+    columns = () if n_columns is None else (n_columns,)
+    predict = _Predict(method, columns, dtype)
     if _is_array(X):
         if n_columns is None:
-            return X.rechunk({1: -1}).map_blocks(_Predict(method), dtype=dtype, drop_axis=1)
-        chunks = (X.chunks[0], (n_columns,))
-        return X.rechunk({1: -1}).map_blocks(_Predict(method), dtype=dtype, chunks=chunks)
+            return X.rechunk({1: -1}).map_blocks(predict, dtype=dtype, drop_axis=1)
+        return X.rechunk({1: -1}).map_blocks(predict, dtype=dtype, chunks=(X.chunks[0], columns))
     from dask import array
     from dask.delayed import delayed
 
     da: Any = array
 
-    shape = (np.nan,) if n_columns is None else (np.nan, n_columns)
-    predict = delayed(_PredictPartition(method, shape, dtype), pure=True, traverse=False)
-    parts = [da.from_delayed(predict(part), shape, dtype=dtype) for part in _delayed(X)]
+    shape, one = (np.nan, *columns), delayed(predict, pure=True, traverse=False)
+    parts = [da.from_delayed(one(part), shape, dtype=dtype) for part in _delayed(X)]
     return da.concatenate(parts, allow_unknown_chunksizes=True)
 
 
 class _Predict:
-    """A method applied to a chunk of rows; chunks without rows need no estimator."""
-
-    def __init__(self, method: Callable[[Any], Any]) -> None:
-        self.method = method
-
-    def __call__(self, X: Any) -> Any:
-        return self.method(X)
-
-
-class _PredictPartition:
     """A method applied to a partition, which may have no rows."""
 
-    def __init__(self, method: Callable[[Any], Any], shape: tuple[Any, ...], dtype: Any) -> None:
-        self.method, self.shape, self.dtype = method, shape, dtype
+    def __init__(self, method: Callable[[Any], Any], columns: tuple[int, ...], dtype: Any) -> None:
+        self.method, self.columns, self.dtype = method, columns, dtype
 
     def __call__(self, X: Any) -> Any:
-        return self.method(X) if len(X) > 0 else np.empty((0, *self.shape[1:]), dtype=self.dtype)
+        return self.method(X) if len(X) > 0 else np.empty((0, *self.columns), dtype=self.dtype)
