@@ -90,15 +90,24 @@ def _lines(path: Path) -> list[str]:
 
 @dataclass(frozen=True)
 class Budget:
-    """The number of bytes that the kernel matrices of a fit may take together."""
+    """The number of bytes that the kernel matrices of a fit may take together.
+
+    Attributes
+    ----------
+    n_bytes : float
+        The bytes, in the memory of this process.
+    is_default : bool
+        Whether they follow from its available memory, and not from `cache_size`.
+    """
 
     n_bytes: float
+    is_default: bool = False
 
     @classmethod
     def from_megabytes(cls, cache_size: float | None, memory: float | None = None) -> Self:
         """Return the budget of `cache_size` megabytes, by default half of the available bytes."""
         if cache_size is None:
-            return cls(MEMORY_SHARE * (available_memory() if memory is None else memory))
+            return cls(MEMORY_SHARE * (available_memory() if memory is None else memory), True)
         check_positive("cache_size", cache_size)
         return cls(2**20 * cache_size)
 

@@ -2,6 +2,7 @@
 
 import pickle
 import tracemalloc
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -23,6 +24,7 @@ from kernsemble.svm.backends.matrix import MatrixBackend
 from kernsemble.svm.backends.tables import TablesBackend
 
 X, y = make_threenorm(80, random_state=0)
+ON_HOST = {"cuda": {"device_name": "host"}}
 
 
 class OtherBackend(MatrixBackend):
@@ -65,7 +67,9 @@ def test_a_loss_needs_one_class():
         LOSSES.pop("half_squared")
 
 
-@pytest.mark.parametrize("backend", BACKENDS.values(), ids=list(BACKENDS))
+@pytest.mark.parametrize(
+    "backend", [replace(each, **ON_HOST.get(name, {})) for name, each in BACKENDS.items()], ids=str
+)
 def test_mapped_rows_are_those_prepared_one_by_one(backend):
     rows = TrainingRows(X, np.arange(len(X)) % 3 * 1.0, np.zeros(X.shape[1], dtype=bool))
     settings = SolverSettings(1e-3, None, Budget.from_megabytes(None), n_slices=8, n_grids=8)

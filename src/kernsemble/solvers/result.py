@@ -15,6 +15,7 @@ class Status(Enum):
 
     CONVERGED = "the optimality conditions hold within tol"
     STOPPED = "stopped early: raise max_iter, loosen tol, scale the features or lower C"
+    ROUNDED = "the precision of the rows allows no less: raise tol, lower C, or pass float64 rows"
     INTERRUPTED = "interrupted: fit again with warm_start=True to continue from here"
     UNBOUNDED = (
         "the classes are not separable with this kernel, or some errors exceed epsilon: use "

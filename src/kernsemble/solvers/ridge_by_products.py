@@ -20,7 +20,7 @@ coefficients that sum to zero and is definite if K is so only there. One product
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -71,7 +71,7 @@ class RidgeSolution:
         The products of the kernel with the coefficients, at all rows.
     residual : array of shape (n_columns,)
         Norm of the residual of the system, relative to that of its centred target.
-    n_products : int
+    n_iter : int
         Number of products with the kernel.
     status : Status
         Reason why the run ended.
@@ -81,8 +81,22 @@ class RidgeSolution:
     bias: FloatArray
     values: FloatArray
     residual: FloatArray
-    n_products: int
+    n_iter: int
     status: Status
+
+    @classmethod
+    def together(cls, parts: Sequence[Self], xp: Any = np) -> Self:
+        """Return the solutions of several portions of the columns as one."""
+        ended = [each.status for each in parts]
+        status = next((each for each in ended if each is not Status.CONVERGED), Status.CONVERGED)
+        return cls(
+            xp.concatenate([each.beta for each in parts], axis=1),
+            xp.concatenate([each.bias for each in parts]),
+            xp.concatenate([each.values for each in parts], axis=1),
+            np.concatenate([each.residual for each in parts]),
+            max(each.n_iter for each in parts),
+            Status.INTERRUPTED if Status.INTERRUPTED in ended else status,
+        )
 
 
 def centred_factor(
@@ -257,7 +271,8 @@ class _Run:
             if relative.max() <= self.tol or status is Status.INTERRUPTED:
                 break
             if relative.max() > WORTH_RESTART * before or self.n_products >= self.max_products:
-                status = Status.STOPPED
+                is_early = self.n_products >= self.max_products
+                status = Status.STOPPED if is_early else Status.ROUNDED
                 break
             before = float(relative.max())
             try:

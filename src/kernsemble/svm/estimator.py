@@ -324,6 +324,12 @@ class KernelMachine(CardMixin, CallbackSupportMixin, ReadsTables, ABC):  # type:
                 ConvergenceWarning,
                 stacklevel=3,
             )
+        elif Status.ROUNDED in solved.statuses:
+            warnings.warn(
+                f"{solved.shortfall} was reached, tol = {self.tol}: {Status.ROUNDED.value}",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
         if solved.is_interrupted:
             raise KeyboardInterrupt(Status.INTERRUPTED.value)
 

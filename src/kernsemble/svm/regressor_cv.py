@@ -67,14 +67,18 @@ class InfiniteEnsembleRegressorCV(SelectsSettings, EnsembleRegressor):
         matrix does not fit, its rows are computed on demand, with a warning.
     random_state : int, RandomState or None, default=None
         Random seed of the samples of a race, of directions and grids.
-    solver : {"auto", "exact", "additive", "local"}, default="auto"
+    solver : {"auto", "exact", "additive", "local", "cuda"}, default="auto"
         Backend: "exact" uses the kernel matrix between all rows, for any kernel; "additive" uses
         tables of codes, at a cost linear in the number of rows, for kernels that are sums over
         columns, directions or grids (stumps, categories, perceptrons, `Laplacian`,
         `DecisionTree` and sums of them); "local" fits the squared loss on the leaves of
-        partitions of the rows, for any kernel, at a cost linear in the number of rows. "auto" is
+        partitions of the rows, for any kernel, at a cost linear in the number of rows; "cuda" has
+        the result of "exact" from a GPU, for the hinge, the squared and the epsilon-insensitive
+        loss and kernels of distances and inner products, in the precision of the rows: pass
+        float32 rows for speed (needs ``kernsemble[cuda]``). "auto" is
         exact while the matrix is cheap, and additive for more rows, losses other than the hinge,
-        missing values, and categories if the kernel is such a sum; a vote is exact or local.
+        missing values, and categories if the kernel is such a sum; from 10,000 rows on it is "cuda"
+        where there is a GPU that has the kernel. A vote is exact or local.
     loss : {"auto", "epsilon_insensitive", "squared"}, default="auto"
         Loss function: that of support vector regression, or half the squared error, which has
         no epsilon, and whose C does not depend on the unit of y. "auto" is the second for a vote

@@ -9,7 +9,7 @@ import numpy as np
 
 from kernsemble._memory import Budget
 from kernsemble._progress import Task
-from kernsemble._typing import IntArray
+from kernsemble._typing import IntArray, Rows
 from kernsemble.kernels import Exponential, Gaussian, Kernel, Perceptron
 from kernsemble.kernels.columns import leaves
 from kernsemble.preprocessing import AnyScaling, LearnedKind
@@ -45,13 +45,19 @@ class CrossFittedMatrix(PreparedRows):
         """Return the matrix between some rows, on the scale that is learned from them."""
         scaling, coordinates = self.learner.fit(some)
         coordinates = coordinates if self.dtype is None else coordinates.astype(self.dtype)
+        rows = self.rows if some is None else self.rows.among(some)
+        kernel = self.unbound.bind(coordinates, rows.weight)
+        return self._prepared(scaling, kernel, rows, coordinates)
+
+    def _prepared(
+        self, scaling: AnyScaling, kernel: Kernel, rows: TrainingRows, coordinates: Rows
+    ) -> PreparedMatrix:
+        """Return the matrix between rows with these coordinates."""
         self.budget.check(
             float(len(coordinates)) ** 2 * coordinates.itemsize,
             f"the kernel matrix of {len(coordinates):,} rows on a learned scale takes",
             "fit fewer rows, or use scaling='rank'",
         )
-        rows = self.rows if some is None else self.rows.among(some)
-        kernel = self.unbound.bind(coordinates, rows.weight)
         spare = self.budget.spare(coordinates)
         return PreparedMatrix(scaling, kernel, rows, kernel(coordinates), spare, coordinates)
 
@@ -120,17 +126,15 @@ class CrossFittedMatrix(PreparedRows):
         known = prepared.coordinates
         assert known is not None
         tested = prepared.scaling.transform(self.rows.X[held_out]).astype(known.dtype)
-        across = prepared.kernel(tested, known)
         mine = [problem.among(kept) for problem in problems]
         solved = [prepared.solve(mine, C, settings, None, Task.silent()) for C in Cs]
-        decisions = []
-        for each in solved:
-            machines = cast(SupportVectorMachines, each.machines)
-            beta = machines.on_training_rows().T.astype(across.dtype)
-            decisions.append(across @ beta + machines.intercept)
+        machines = [cast(SupportVectorMachines, each.machines) for each in solved]
+        beta = np.vstack([each.on_training_rows() for each in machines]).T
+        decisions = prepared.expansions(tested, beta).reshape(len(held_out), len(Cs), -1)
+        decisions = decisions + np.array([each.intercept for each in machines])
         folds = []
         for place, problem in enumerate(problems):
-            values = problem.scale.standardise(np.array([each[:, place] for each in decisions]))
+            values = problem.scale.standardise(decisions[:, :, place].T)
             n_iter = np.array([each.n_iter for each in solved])
             statuses = tuple(each.statuses[place] for each in solved)
             folds.append(Fold(values, n_iter, statuses))

@@ -67,8 +67,11 @@ class MatrixWorkspace(Workspace):
         if is_learned(candidate.scaling):
             norm = norm_of(candidate.kernel)
             learner = learner_among(self.learners, self.rows, candidate.scaling, norm)
-            return CrossFittedMatrix(learner, self.rows, candidate.kernel, self.budget, self.dtype)
+            return self._cross_fitted(learner, candidate.kernel)
         return self.prepare_plain(candidate.kernel, candidate.scaling)
+
+    def _cross_fitted(self, learner: TargetScaling, kernel: Kernel) -> CrossFittedMatrix:
+        return CrossFittedMatrix(learner, self.rows, kernel, self.budget, self.dtype)
 
     def prepare_plain(self, kernel: Kernel, kind: ScalingKind | None) -> PreparedMatrix:
         """Return the rows prepared for a kernel and a scaling that is not learned."""
@@ -113,11 +116,21 @@ class MatrixWorkspace(Workspace):
         family: list[tuple[int, Kernel]],
         scaling: FeatureScaling,
         scaled: Rows,
-        memory: "Memory",
+        memory: Memory,
     ) -> Iterator[tuple[int, PreparedMatrix]]:
-        """Yield the matrices of kernels, from their distances if these are equal and fit."""
+        """Yield the matrices of kernels of one distance, or of others one by one."""
         if needs_unscaled_rows(family[0][1]):
             scaling, scaled = FeatureScaling(None), self.rows.X
+        return self._matrices(family, scaling, scaled, memory)
+
+    def _matrices(
+        self,
+        family: list[tuple[int, Kernel]],
+        scaling: FeatureScaling,
+        scaled: Rows,
+        memory: Memory,
+    ) -> Iterator[tuple[int, PreparedMatrix]]:
+        """Yield the matrices of kernels, from their distances if these are equal and fit."""
         distances = None
         for place, unbound in family:
             kernel = unbound.bind(scaled, self.rows.weight)

@@ -15,6 +15,7 @@ from kernsemble.kernels import Kernel
 from kernsemble.kernels.columns import leaves
 from kernsemble.preprocessing import AnyScaling
 from kernsemble.solvers import Fold, Solution, Status, solve_dual, solve_folds
+from kernsemble.solvers.cholesky import HOST, LinearAlgebra
 from kernsemble.solvers.folds import bounds_at
 from kernsemble.solvers.interrupts import Watch
 from kernsemble.solvers.kernel_matrix import Matrix, PartialMatrix, as_matrix
@@ -98,6 +99,17 @@ class PreparedMatrix(PreparedRows):
     spare: float = np.inf  # bytes for copies and factors beside the matrix
     coordinates: Rows | None = None  # of the rows, if `scaling` does not return them
 
+    @property
+    def algebra(self) -> LinearAlgebra:
+        """What factors the matrix, in whose memory it is."""
+        return HOST
+
+    def expansions(self, X: Rows, beta: FloatArray) -> FloatArray:
+        """Return the kernel between scaled rows and the training rows, times `beta`."""
+        assert self.coordinates is not None
+        K = self.kernel(X, self.coordinates)
+        return K @ beta.astype(K.dtype)
+
     def inverse_mean_distance(self) -> float:
         matrix, share = as_matrix(self.K), self.rows.weight / self.rows.weight.sum()
         values = matrix.times(np.arange(len(share)), share)
@@ -111,8 +123,8 @@ class PreparedMatrix(PreparedRows):
         last: Machines | None,
         task: Task,
     ) -> Solved:
-        if _are_squared(problems):
-            return self._solve_least_squares(problems, C, task)
+        if are_squared(problems):
+            return self._solve_least_squares(problems, C, settings, task)
         matrix, n = as_matrix(self.K), self.rows.n_rows
         start = _coefficients_of(last, len(problems), self.rows) if settings.warm_start else None
         beta = np.zeros((len(problems), n))
@@ -138,8 +150,15 @@ class PreparedMatrix(PreparedRows):
             raise ValueError(f"C = {C}: {Status.UNBOUNDED.value}")
         return self._solved(beta, solutions, is_interrupted)
 
-    def _solve_least_squares(self, problems: Sequence[Problem], C: float, task: Task) -> Solved:
-        return self._with_evidence(solve_least_squares(self._whole(), problems, C), task)
+    def _solve_least_squares(
+        self,
+        problems: Sequence[Problem],
+        C: float,
+        settings: SolverSettings,  # noqa: ARG002
+        task: Task,
+    ) -> Solved:
+        found = solve_least_squares(self._whole(), problems, C, self.algebra)
+        return self._with_evidence(found, task)
 
     def _with_evidence(self, found: Sequence[tuple[IntArray, Solution]], task: Task) -> Solved:
         """Return the machines of least squares solutions on some rows each."""
@@ -162,8 +181,21 @@ class PreparedMatrix(PreparedRows):
 
     def _solved(self, beta: FloatArray, solutions: list[Solution], is_interrupted: bool) -> Solved:
         intercept = np.array([each.bias for each in solutions])
+        return Solved(
+            self._machines(beta, intercept),
+            intercept,
+            objective=np.array([each.objective for each in solutions]),
+            duality_gap=np.array([each.gap for each in solutions]),
+            n_iter=longest_run(solutions),
+            statuses=tuple(each.status for each in solutions),
+            is_interrupted=is_interrupted,
+            shortfall=f"violation {max(each.violation for each in solutions):.2g}",
+        )
+
+    def _machines(self, beta: FloatArray, intercept: FloatArray) -> SupportVectorMachines:
+        """Return the machines of coefficients (rows) and biases."""
         support = np.flatnonzero(beta.any(axis=0))
-        machines = SupportVectorMachines(
+        return SupportVectorMachines(
             self.kernel,
             self.scaling,
             self.rows.places[support],
@@ -172,16 +204,6 @@ class PreparedMatrix(PreparedRows):
             intercept,
             self.rows.n_given,
             None if self.coordinates is None else self.coordinates[support],
-        )
-        return Solved(
-            machines,
-            intercept,
-            objective=np.array([each.objective for each in solutions]),
-            duality_gap=np.array([each.gap for each in solutions]),
-            n_iter=longest_run(solutions),
-            statuses=tuple(each.status for each in solutions),
-            is_interrupted=is_interrupted,
-            shortfall=f"violation {max(each.violation for each in solutions):.2g}",
         )
 
     def solve_folds(
@@ -192,8 +214,8 @@ class PreparedMatrix(PreparedRows):
         settings: SolverSettings,
         on_solved: Callable[[], None],
     ) -> list[Fold]:
-        if _are_squared([problem]):
-            (folds,) = least_squares_folds(self._whole(), [problem], Cs, held_out)
+        if are_squared([problem]):
+            (folds,) = self._least_squares_folds([problem], Cs, held_out, settings)
             for _ in range(len(Cs) * len(folds)):
                 on_solved()
             return folds
@@ -220,20 +242,29 @@ class PreparedMatrix(PreparedRows):
         settings: SolverSettings,
         task: Task,
     ) -> list[list[Fold]]:
-        if not _are_squared(problems):
+        if not are_squared(problems):
             return super().solve_all_folds(problems, Cs, held_out, settings, task)
-        found = least_squares_folds(self._whole(), problems, Cs, held_out)
+        found = self._least_squares_folds(problems, Cs, held_out, settings)
         for _ in problems:
             task.note("machine")
         return found
 
+    def _least_squares_folds(
+        self,
+        problems: Sequence[Problem],
+        Cs: Sequence[float],
+        held_out: Sequence[IntArray],
+        settings: SolverSettings,  # noqa: ARG002
+    ) -> list[list[Fold]]:
+        return least_squares_folds(self._whole(), problems, Cs, held_out, self.algebra)
+
     def solve_with_fold(
         self, problems: Sequence[Problem], C: float, held_out: IntArray, task: Task
     ) -> tuple[Solved, list[Fold]] | None:
-        if not _are_squared(problems):
+        if not are_squared(problems):
             return None
         try:
-            found = solve_least_squares_and_fold(self._whole(), problems, C, held_out)
+            found = solve_least_squares_and_fold(self._whole(), problems, C, held_out, self.algebra)
         except NotDefiniteError:  # where the matrix of fewer rows may be
             return None
         return None if found is None else (self._with_evidence(found[0], task), found[1])
@@ -279,7 +310,8 @@ def values_at(
     return values
 
 
-def _are_squared(problems: Sequence[Problem]) -> bool:
+def are_squared(problems: Sequence[Problem]) -> bool:
+    """Return whether all problems have the squared loss."""
     return all(isinstance(problem.loss, Squared) for problem in problems)
 
 
