@@ -2,8 +2,8 @@ r"""One GPU: the squared loss and the hinge at 10⁴ to 10⁶ rows, and products
 
 All problems are threenorm with 20 features in float32, with the seeds of ``bench_scale.py``;
 seconds are those of ``fit`` with rows and machine in the memory of the process, after a small fit
-that compiles the programs. A section that fails is reported, and the others run. Every record is a line
-of a file in the folder ``--store``, or of the folder in the environment variable OUT:
+that compiles the programs. A section that fails is reported, and the others run. Every record is a
+line of a file in the folder ``--store``, or of the folder in the environment variable OUT:
 
 - ``squared``: 10⁵ rows, five values of C with left-out scores in five folds, and the last fit
 - ``large``: 10⁶ rows to a relative residual of 1e-3, and of ``--converged`` for comparison
