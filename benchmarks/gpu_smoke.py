@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from kernsemble.devices import device
-from kernsemble.devices.cuda_source import CudaSource
+from kernsemble.devices.cuda_source import SYMMETRIC, CudaSource
 from kernsemble.devices.formulas import Formula
 from kernsemble.kernels import (
     Category,
@@ -79,6 +79,12 @@ def check_kernel(gpu, kernel, dtype, X, Y):
             gpu.to_host(on_gpu.gram(A[5:101:3], B[np.array([7, 3])])), K[5:101:3, [7, 3]]
         ),
     }
+    on_gpu.tiles_worth_symmetry = 0
+    Z = np.random.default_rng(2).normal(size=(3_001, X.shape[1]))
+    Z[:, 0] = np.round(Z[:, 0])
+    v = np.random.default_rng(3).normal(size=len(Z))
+    found = gpu.to_host(on_gpu.product(on_gpu.prepare(Z), None, gpu.to_device(v, dtype)))
+    errors["symmetric"] = error(found, bound(Z) @ v)
     for k in (1, 3, 16, 40):
         V = np.random.default_rng(k).normal(size=(len(Y), k))
         found = gpu.to_host(on_gpu.product(A, B, gpu.to_device(V, dtype)))
@@ -170,7 +176,13 @@ def time_products(gpu, n, cases):
         rows = on_gpu.prepare(X)
         V = gpu.to_device(np.random.default_rng(1).normal(size=(n, columns)), dtype)
         each = seconds(gpu, lambda: on_gpu.product(rows, None, V))  # noqa: B023
-        rate = n * n * instructions(kernel, 20, columns) / each
+        if on_gpu.computes_pairs_once(
+            rows, rows, columns
+        ):  # half of the pairs, and the product twice
+            pairs = n * n / 2 * columns
+            rate = pairs * instructions(kernel, 20, 2) / each
+        else:
+            rate = n * n * instructions(kernel, 20, columns) / each
         share = rate / peak(gpu) * (1 if dtype == "float32" else 2)
         print(f"| {name} K·V | {dtype} | {n:,} | {columns} | {each:.3f} s | {share:.0%} of peak |")
 
@@ -209,15 +221,16 @@ def time_matrices(gpu, n, inverse):
 def write_programs(folder):
     """Write the programs of the Laplacian, to be disassembled."""
     source = CudaSource(Formula.from_kernel(Laplacian(1.0).bind([[0.0]])), np.dtype(np.float32))
-    programs = {"gram": source.gram(), **{f"product_{k}": source.product(k) for k in (1, 16, 32)}}
-    for name, text in programs.items():
-        Path(folder, f"{name}.cu").write_text(text, encoding="utf-8")
+    for columns in (0, SYMMETRIC, 1, 16, 32):
+        Path(folder, f"{columns}.cu").write_text(source.program(columns), encoding="utf-8")
 
 
 def main():
     """Run the checks, then the timings."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--programs", help="folder for the programs of the Laplacian")
+    parser.add_argument("--columns", type=int, nargs="*", default=[1, 16, 32])
+    parser.add_argument("--rows", type=int, default=100_000, help="rows of a matrix to factor")
     parser.add_argument("--checks-only", action="store_true")
     given = parser.parse_args()
     if given.programs:
@@ -227,7 +240,7 @@ def main():
     print(f"peak {peak(gpu) / 1e12:.1f} T float32 instructions/s")
     failures = run_checks(gpu)
     if not given.checks_only:
-        time_products(gpu, 20_000, [("laplacian", "float32", k) for k in (1, 16, 32)])
+        time_products(gpu, 100_000, [("laplacian", "float32", k) for k in (1, 2, 16, 32)])
         time_products(
             gpu,
             200_000,
@@ -242,9 +255,8 @@ def main():
                 ("and", "float32", 1),
             ],
         )
-        time_products(gpu, 1_000_000, [("laplacian", "float32", k) for k in (1, 16, 32)])
-        time_matrices(gpu, 30_000, inverse=True)
-        time_matrices(gpu, 100_000, inverse=False)
+        time_products(gpu, 1_000_000, [("laplacian", "float32", k) for k in given.columns])
+        time_matrices(gpu, given.rows, inverse=True)
     sys.exit(failures)
 
 

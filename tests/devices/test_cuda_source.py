@@ -6,10 +6,11 @@ import subprocess
 import numpy as np
 import pytest
 
-from kernsemble.devices.cuda_source import CudaSource
+from kernsemble.devices.cuda_source import SYMMETRIC, CudaSource
 from kernsemble.devices.formulas import Formula
 from kernsemble.kernels import Constant, Gaussian, Laplacian, Perceptron, Polynomial
 
+PROGRAMS = (0, SYMMETRIC, 1, 16, 32)
 X = np.random.default_rng(0).normal(size=(20, 4))
 KERNELS = {
     "laplacian": Laplacian(0.5),
@@ -24,10 +25,10 @@ def source_of(name, dtype="float32"):
 
 
 def test_a_program_has_the_formula_and_one_step_per_matrix():
-    program = source_of("both").gram()
+    program = source_of("both").program(0)
     assert "d[0] += size_of(a - b); d[1] += (a - b) * (a - b);" in program
     assert program.count("template <> __device__ void step<") == 1
-    program = source_of("columns").product(16)
+    program = source_of("columns").program(16)
     assert program.startswith("#define PRODUCT 16\n")
     assert program.count("template <> __device__ void step<") == 3
     assert "d[2] += " in program
@@ -41,10 +42,11 @@ def test_more_distances_make_smaller_tiles():
 
 def test_features_are_divided_into_chunks_of_similar_sizes():
     source = source_of("laplacian")
-    assert [source.width(n) for n in (1, 16, 17, 20, 100)] == [1, 16, 9, 10, 15]
+    assert [source.width(n, 1) for n in (1, 20, 21, 100)] == [1, 20, 11, 20]
+    assert [source.width(n, 16) for n in (1, 16, 17, 100)] == [1, 16, 9, 15]
 
 
-@pytest.mark.parametrize("columns", [0, 1, 16, 32])
+@pytest.mark.parametrize("columns", PROGRAMS)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("name", KERNELS)
 def test_two_blocks_fit_into_the_shared_memory_of_a_multiprocessor(name, dtype, columns):
@@ -58,7 +60,7 @@ def test_two_blocks_fit_into_the_shared_memory_of_a_multiprocessor(name, dtype, 
 @pytest.mark.parametrize("name", KERNELS)
 def test_the_programs_compile(name, dtype, tmp_path):
     source = source_of(name, dtype)
-    for number, program in enumerate([source.gram(), *map(source.product, (1, 16, 32))]):
+    for number, program in enumerate(map(source.program, PROGRAMS)):
         path = tmp_path / f"program_{number}.cu"
         path.write_text(program, encoding="utf-8")
         options = ["-arch=sm_90", "-cubin", *source.options]

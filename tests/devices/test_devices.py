@@ -80,6 +80,16 @@ def test_gram_blocks_products_and_diagonals_are_those_of_the_kernel(name, place,
         close(product, K @ V, dtype)
 
 
+@pytest.mark.parametrize("name", ["laplacian", "and", "product"])
+def test_a_pair_may_count_for_both_of_its_rows(name, place, dtype):
+    X = sample(2_500)
+    kernel = KERNELS[name].bind(X)
+    found = place.kernel(kernel, dtype)
+    found.tiles_worth_symmetry = 0  # of a GPU
+    rows, V = found.prepare(X), np.random.default_rng(1).normal(size=(len(X), 2))
+    close(place.to_host(found.product(rows, None, place.to_device(V, dtype))), kernel(X) @ V, dtype)
+
+
 def test_a_vector_is_one_column(place, dtype):
     X = sample()
     kernel = place.kernel(Laplacian(0.2).bind(X), dtype)

@@ -19,7 +19,7 @@ from kernsemble.devices.base import (
     as_columns_of,
     as_precision,
 )
-from kernsemble.devices.cuda_source import LARGEST_WIDTH, CudaSource
+from kernsemble.devices.cuda_source import SYMMETRIC, CudaSource
 from kernsemble.devices.factors import invert_factor
 from kernsemble.devices.formulas import Formula
 from kernsemble.kernels import Kernel
@@ -43,6 +43,8 @@ THREADS = (256, 1, 1)
 BYTES_OF_PARTIAL_SUMS = 2**28  # memory for the sums of a product over parts of the columns
 TILES_PER_SUM = 128  # number of tiles that are added up in the precision of the kernel
 BLOCKS_WORTH_STARTING = 1_056  # number of blocks that keeps 132 multiprocessors busy
+TILES_WORTH_SYMMETRY = 400  # number of tiles of rows from which every pair is computed once
+COLUMNS_WORTH_SYMMETRY = 3  # largest number of columns that are multiplied one by one for that
 COLUMNS_OF_PRODUCT = (1, 16, 32)  # numbers of columns that programs of products are made for
 
 
@@ -77,10 +79,16 @@ class CudaRows(DeviceRows):
 
 
 class CudaKernel(DeviceKernel):
-    """A bound kernel as a program for the GPU, which is compiled when it is first used."""
+    """A bound kernel as programs for the GPU, which are compiled when they are first used."""
 
-    def __init__(self, formula: Formula, dtype: np.dtype[Any]) -> None:
+    def __init__(
+        self,
+        formula: Formula,
+        dtype: np.dtype[Any],
+        tiles_worth_symmetry: int = TILES_WORTH_SYMMETRY,
+    ) -> None:
         self.formula, self.dtype = formula, dtype
+        self.tiles_worth_symmetry = tiles_worth_symmetry
         self.source = CudaSource(formula, dtype)
         self.constants = tuple(_constant(value, dtype) for value in formula.constants)
         self.programs: dict[int, Any] = {}
@@ -102,7 +110,7 @@ class CudaKernel(DeviceKernel):
         grid = (-(-len(B) // width), -(-len(A) // height), 1)
         leading = np.int64(out.strides[0] // out.itemsize)
         memory = self.source.bytes_of_memory(len(A.features), 0)
-        arguments = (*self._sides(A, B), out, leading, *self.constants)
+        arguments = (*self._sides(A, B, 0), out, leading, *self.constants)
         self._program(0)(grid, THREADS, arguments, shared_mem=memory)
         return out
 
@@ -114,12 +122,24 @@ class CudaKernel(DeviceKernel):
         if out is None:
             out = cp.empty((len(A), *V.shape[1:]), dtype=self.dtype)
         place = out if out.ndim == 2 else out[:, np.newaxis]
+        if self.computes_pairs_once(A, B, columns.shape[1]):
+            for column in range(columns.shape[1]):
+                place[:, column] = self._symmetric_product(A, columns[:, column])
+            return out
         for some in blocks(columns.shape[1], COLUMNS_OF_PRODUCT[-1]):
             place[:, some] = self._product(A, B, cp.ascontiguousarray(columns[:, some]))
         return out
 
     def diagonal(self, A: DeviceRows) -> Matrix:
         return _as_rows(A).diagonal
+
+    def computes_pairs_once(self, A: DeviceRows, B: DeviceRows, n_columns: int) -> bool:
+        """Return whether a product of the same rows computes every pair for both of its rows.
+
+        That takes half of the time per column, but columns do not share it.
+        """
+        many = len(A) >= self.tiles_worth_symmetry * self.source.tile[0]
+        return A is B and many and n_columns <= COLUMNS_WORTH_SYMMETRY
 
     def _product(self, A: CudaRows, B: CudaRows, V: Matrix) -> Matrix:
         """Return the product with at most 32 columns: sums of parts, which float64 adds up."""
@@ -137,26 +157,56 @@ class CudaKernel(DeviceKernel):
             n = splits.stop - splits.start
             partial = cp.empty((n, len(A), k), dtype=self.dtype)
             parts = map(np.int32, (splits.start * per_split, per_split, n_tiles))
-            arguments = (*self._sides(A, B), *parts, V, np.int32(k), partial, *self.constants)
+            sides = self._sides(A, B, columns)
+            arguments = (*sides, *parts, V, np.int32(k), partial, *self.constants)
             program((n_row_tiles, n, 1), THREADS, arguments, shared_mem=memory)
             total += partial.sum(axis=0, dtype=np.float64)
         return total
 
-    def _sides(self, A: CudaRows, B: CudaRows) -> tuple[Any, ...]:
-        """Return the arguments that describe the rows of both sides."""
+    def _symmetric_product(self, A: CudaRows, v: Matrix) -> Matrix:
+        """Return K v for rows that are compared with each other, from each pair once.
+
+        A pair counts for its row and for its column. Both sums are of parts, which float64 adds
+        up: over ranges of columns, and over groups of rows.
+        """
+        n, (height, width), group = len(A), self.source.tile, self.source.group
+        n_groups, n_tiles = -(-n // (height * group)), -(-n // width)
+        per_range = min(max(n_groups * n_tiles // (16 * BLOCKS_WORTH_STARTING), 8), TILES_PER_SUM)
+        n_ranges = -(-n_tiles // per_range)
+        padded = cp.zeros(n_groups * group * height, dtype=self.dtype)
+        padded[:n] = v
+        at_once = max(BYTES_OF_PARTIAL_SUMS // padded.nbytes, 1)
+        memory = self.source.bytes_of_memory(len(A.features), SYMMETRIC)
+        program, total = self._program(SYMMETRIC), cp.zeros(len(padded))
+        sides = self._sides(A, A, SYMMETRIC)
+        for groups in blocks(n_groups, at_once):
+            rows = slice(groups.start * group * height, groups.stop * group * height)
+            n_rows, n_here = rows.stop - rows.start, groups.stop - groups.start
+            of_rows = cp.zeros((n_ranges, n_rows), dtype=self.dtype)
+            of_columns = cp.zeros((n_here, len(padded)), dtype=self.dtype)
+            parts = map(np.int32, (groups.start, per_range, n_tiles))
+            sums = (of_rows, np.int64(n_rows), of_columns, np.int64(len(padded)))
+            arguments = (*sides, *parts, padded, *sums, *self.constants)
+            program((n_ranges, n_here, 1), THREADS, arguments, shared_mem=memory)
+            total[rows] += of_rows.sum(axis=0, dtype=np.float64)
+            total += of_columns.sum(axis=0, dtype=np.float64)
+        return total[:n]
+
+    def _sides(self, A: CudaRows, B: CudaRows, columns: int) -> tuple[Any, ...]:
+        """Return the arguments of a program that describe the rows of both sides."""
         n_features = len(A.features)
-        numbers = (n_features, self.source.width(n_features), *A.stops)
+        numbers = (n_features, self.source.width(n_features, columns), *A.stops)
         left = (A.features, np.int64(A.features.shape[1]), np.int32(len(A)))
         right = (B.features, np.int64(B.features.shape[1]), np.int32(len(B)))
         return (*left, *right, *map(np.int32, numbers))
 
     def _program(self, columns: int) -> Any:
-        """Return the program of products with some number of columns, of Gram blocks for 0."""
+        """Return the program for some number of columns, compiled; see `CudaSource.program`."""
         if columns not in self.programs:
-            source = self.source.product(columns) if columns else self.source.gram()
-            program = cp.RawKernel(source, "pairs", options=CudaSource.options)
-            most = LARGEST_WIDTH[self.dtype.itemsize]
-            program.max_dynamic_shared_size_bytes = self.source.bytes_of_memory(most, columns)
+            source = self.source
+            program = cp.RawKernel(source.program(columns), "pairs", options=CudaSource.options)
+            most = source.bytes_of_memory(source.largest_width(columns), columns)
+            program.max_dynamic_shared_size_bytes = most
             self.programs[columns] = program
         return self.programs[columns]
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from kernsemble.devices.formulas import Formula
 
-LARGEST_WIDTH = {4: 16, 8: 8}  # number of features of a chunk, by the size of a number
+SYMMETRIC = -1  # in place of a number of columns: a product of rows with themselves
+BYTES_OF_CHUNK = 80  # of one row, at most; with several columns four fifths of that
 STEPS = {"l1": "size_of(a - b)", "squared l2": "(a - b) * (a - b)", "dot": "a * b"}
 
 
@@ -54,29 +55,47 @@ class CudaSource:
         """The number of distances, at least one."""
         return max(len(self.formula.distances), 1)
 
-    def width(self, n_features: int) -> int:
+    @property
+    def group(self) -> int:
+        """The number of tiles of rows of a block of a symmetric product."""
+        return 32 // self.dtype.itemsize
+
+    def largest_width(self, columns: int) -> int:
+        """Return the number of features that a chunk may have in a program."""
+        most = BYTES_OF_CHUNK // self.dtype.itemsize
+        return most if columns <= 1 else most * 4 // 5
+
+    def width(self, n_features: int, columns: int) -> int:
         """Return the number of features of a chunk: chunks are of similar sizes."""
-        n_chunks = -(-n_features // LARGEST_WIDTH[self.dtype.itemsize])
+        n_chunks = -(-n_features // self.largest_width(columns))
         return -(-n_features // n_chunks)
 
     def bytes_of_memory(self, n_features: int, columns: int) -> int:
-        """Return the shared memory of a product with some number of columns, 0 for Gram blocks.
+        """Return the shared memory of a program: two chunks, and sums or a tile of the kernel.
 
-        It holds two chunks, and a tile of the kernel and the factors of its columns, or the sums
-        of a single column.
+        Parameters
+        ----------
+        n_features : int
+            Number of features of the rows.
+        columns : int
+            Number of columns of a product; 0 for Gram blocks, `SYMMETRIC` for one column.
         """
         rows, others = self.tile
-        chunks = 2 * self.width(n_features) * (rows + others)
-        held = chunks + others * (rows + columns) if columns > 1 else max(chunks, 17 * rows)
-        return held * self.dtype.itemsize
+        held = 2 * self.width(n_features, columns) * (rows + others)
+        if columns == SYMMETRIC:
+            held += self.group * 16 * rows + 4 * others
+        elif columns > 1:
+            held += others * (rows + columns)
+        return max(held, 17 * rows) * self.dtype.itemsize
 
-    def gram(self) -> str:
-        """Return the program that writes Gram blocks."""
-        return f"#define GRAM\n{self._program}"
+    def program(self, columns: int) -> str:
+        """Return the program of products with up to 1, 16 or 32 columns.
 
-    def product(self, columns: int) -> str:
-        """Return the program of products with up to 1, 16 or 32 columns."""
-        return f"#define PRODUCT {columns}\n{self._program}"
+        For 0 it is the one that writes Gram blocks, for `SYMMETRIC` that of products with one
+        column of rows that are compared with each other.
+        """
+        kind = {0: "#define GRAM", SYMMETRIC: f"#define SYMMETRIC\n#define GROUP {self.group}"}
+        return f"{kind.get(columns, f'#define PRODUCT {columns}')}\n{self._program}"
 
     @cached_property
     def _program(self) -> str:

@@ -94,23 +94,35 @@ __device__ void add_features(const Sides &sides, const real *chunk, int first, P
     }
 }
 
-// Compute the distances of the tiles first_tile, first_tile + 1, ... of columns, beside the rows
-// from `row` on, and pass those of each tile to `finish(column, d)`.
-template <typename Finish>
-__device__ void for_tiles(const Sides &sides, Index row, int first_tile, int last_tile,
-                          real *chunks, Finish finish) {
+// The tiles of columns first, first + 1, ... beside the rows from `start` on.
+struct AlongRows {
+    Index start;
+    int tile, last;
+    __device__ bool exists() const { return tile < last; }
+    __device__ void advance() { ++tile; }
+    __device__ Index row() const { return start; }
+    __device__ Index column() const { return Index(tile) * TILE_COLUMNS; }
+};
+
+// Compute the distances of the tiles of a walk, and pass those of each to `finish(walk, d)`.
+template <typename Walk, typename Finish>
+__device__ void for_tiles(const Sides &sides, Walk walk, real *chunks, Finish finish) {
     const Place place;
     const int size = sides.width * (TILE_ROWS + TILE_COLUMNS);
     int present = 0;
-    start_chunk(sides, row, Index(first_tile) * TILE_COLUMNS, 0, chunks);
-    for (int tile = first_tile; tile < last_tile; ++tile) {
+    if (walk.exists()) start_chunk(sides, walk.row(), walk.column(), 0, chunks);
+    while (walk.exists()) {
+        Walk next = walk;
+        next.advance();
         Distances d = {};
         for (int first = 0; first < sides.n_features; first += sides.width) {
             const bool is_last = first + sides.width >= sides.n_features;
-            const int next = tile + (is_last ? 1 : 0);
-            if (next < last_tile) {
-                start_chunk(sides, row, Index(next) * TILE_COLUMNS,
-                            is_last ? 0 : first + sides.width, chunks + (present ^ 1) * size);
+            real *others = chunks + (present ^ 1) * size;
+            if (!is_last) {
+                start_chunk(sides, walk.row(), walk.column(), first + sides.width, others);
+                asm volatile("cp.async.wait_group 1;");
+            } else if (next.exists()) {
+                start_chunk(sides, next.row(), next.column(), 0, others);
                 asm volatile("cp.async.wait_group 1;");
             } else {
                 asm volatile("cp.async.wait_group 0;");
@@ -120,7 +132,8 @@ __device__ void for_tiles(const Sides &sides, Index row, int first_tile, int las
             __syncthreads();
             present ^= 1;
         }
-        finish(Index(tile) * TILE_COLUMNS, d);
+        finish(walk, d);
+        walk = next;
     }
 }
 
@@ -139,15 +152,16 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2)
     const Place place;
     const Index row = Index(blockIdx.y) * TILE_ROWS;
     const bool is_aligned = leading % 4 == 0 && reinterpret_cast<Index>(out) % 16 == 0;
-    for_tiles(sides, row, blockIdx.x, blockIdx.x + 1, reinterpret_cast<real *>(memory),
-              [&](Index column, const Distances &d) {
+    const AlongRows walk = {row, int(blockIdx.x), int(blockIdx.x) + 1};
+    for_tiles(sides, walk, reinterpret_cast<real *>(memory),
+              [&](const AlongRows &here, const Distances &d) {
 #pragma unroll
         for (int i = 0; i < THREAD_ROWS; ++i) {
             const Index r = row + Place::of(place.y, i);
             if (r >= n_rows) continue;
 #pragma unroll
             for (int j = 0; j < THREAD_COLUMNS; j += 4) {
-                const Index c = column + Place::of(place.x, j);
+                const Index c = here.column() + Place::of(place.x, j);
                 Four four;
 #pragma unroll
                 for (int k = 0; k < 4; ++k) four.at[k] = KERNEL_VALUE(d[i][j + k]);
@@ -177,12 +191,13 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2)
     const Index row = Index(blockIdx.x) * TILE_ROWS;
     const int begin = first_tile + blockIdx.y * tiles_per_split;
     real sums[THREAD_ROWS] = {};
-    for_tiles(sides, row, begin, min(begin + tiles_per_split, n_tiles),
-              reinterpret_cast<real *>(memory), [&](Index column, const Distances &d) {
+    const AlongRows walk = {row, begin, min(begin + tiles_per_split, n_tiles)};
+    for_tiles(sides, walk, reinterpret_cast<real *>(memory),
+              [&](const AlongRows &here, const Distances &d) {
         real v[THREAD_COLUMNS];
 #pragma unroll
         for (int j = 0; j < THREAD_COLUMNS; ++j) {
-            const Index c = column + Place::of(place.x, j);
+            const Index c = here.column() + Place::of(place.x, j);
             v[j] = c < n_columns ? V[c] : real(0);
         }
 #pragma unroll
@@ -219,10 +234,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2)
     auto at = [&](int column, int word) {
         return column * TILE_ROWS + ((word ^ (column / 4 % 8)) * 4);
     };
-    for_tiles(sides, row, begin, min(begin + tiles_per_split, n_tiles), chunks,
-              [&](Index column, const Distances &d) {
+    const AlongRows walk = {row, begin, min(begin + tiles_per_split, n_tiles)};
+    for_tiles(sides, walk, chunks, [&](const AlongRows &here, const Distances &d) {
         for (int i = threadIdx.x; i < TILE_COLUMNS * PRODUCT; i += THREADS) {
-            const Index c = column + i / PRODUCT;
+            const Index c = here.column() + i / PRODUCT;
             const int which = i % PRODUCT;
             factors[i] = c < n_columns && which < k ? V[c * k + which] : real(0);
         }
@@ -260,4 +275,97 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2)
         }
 }
 #endif
+#endif
+
+#ifdef SYMMETRIC
+// The tiles of some tiles of rows and of columns that are not below the diagonal, by columns.
+struct AboveDiagonal {
+    int first, last, last_column, i, j;  // row tiles first to last - 1; the present tile (i, j)
+    __device__ int end() const { return min(last, j * TILE_COLUMNS / TILE_ROWS + 1); }
+    __device__ bool exists() const { return j < last_column; }
+    __device__ bool is_last_of_column() const { return i + 1 >= end(); }
+    __device__ void advance() {
+        if (is_last_of_column()) {
+            ++j;
+            i = first;
+        } else {
+            ++i;
+        }
+    }
+    __device__ Index row() const { return Index(i) * TILE_ROWS; }
+    __device__ Index column() const { return Index(j) * TILE_COLUMNS; }
+    // 1 if the pairs of the tile count for their columns as well, 0 in tiles on the diagonal
+    __device__ real weight() const { return column() >= row() + TILE_ROWS ? 1 : 0; }
+};
+
+// Add up K v for rows that are compared with each other, every pair once: GROUP tiles of rows
+// above the diagonal. v has zeros behind the last row, up to a multiple of TILE_ROWS * GROUP.
+//   row_sums[range of columns][row], column_sums[group of rows][column]
+// Both start with the first group of this call, and have `leading` numbers per row.
+extern "C" __global__ void __launch_bounds__(THREADS, 2)
+    pairs(ROWS_OF_BOTH_SIDES, int first_group, int tiles_per_range, int n_tiles, const real *v,
+          real *row_sums, Index leading_of_rows, real *column_sums, Index leading CONSTANTS) {
+    const Sides sides = SIDES;
+    const Place place;
+    const int first = (first_group + blockIdx.y) * GROUP;
+    const int begin = blockIdx.x * tiles_per_range;
+    const int column_tile = max(begin, first * TILE_ROWS / TILE_COLUMNS);
+    const AboveDiagonal walk = {first, first + GROUP, min(begin + tiles_per_range, n_tiles),
+                                first, column_tile};
+    if (!walk.exists()) return;
+    Four *shares = reinterpret_cast<Four *>(memory);  // [tile][word of rows][thread]
+    const int WORDS_OF_ROWS = THREAD_ROWS / 4;
+    real *column_shares = reinterpret_cast<real *>(shares + GROUP * WORDS_OF_ROWS * THREADS);
+    real *chunks = column_shares + 4 * TILE_COLUMNS;
+    for (int i = 0; i < GROUP * WORDS_OF_ROWS; ++i) shares[i * THREADS + threadIdx.x] = Four();
+    real sums[THREAD_COLUMNS] = {};
+    for_tiles(sides, walk, chunks, [&](const AboveDiagonal &here, const Distances &d) {
+        real left[THREAD_ROWS], right[THREAD_COLUMNS];
+        read(v + here.row(), place.y, left);
+        read(v + here.column(), place.x, right);
+#pragma unroll
+        for (int i = 0; i < THREAD_ROWS; ++i) left[i] *= here.weight();
+        Four *mine = shares + (here.i - here.first) * WORDS_OF_ROWS * THREADS + threadIdx.x;
+#pragma unroll
+        for (int i = 0; i < THREAD_ROWS; i += 4) {
+            Four four = mine[i / 4 * THREADS];
+#pragma unroll
+            for (int r = 0; r < 4; ++r)
+#pragma unroll
+                for (int j = 0; j < THREAD_COLUMNS; ++j) {
+                    const real value = KERNEL_VALUE(d[i + r][j]);
+                    four.at[r] += value * right[j];
+                    sums[j] += value * left[i + r];
+                }
+            mine[i / 4 * THREADS] = four;
+        }
+        if (here.is_last_of_column()) {
+#pragma unroll
+            for (int j = 0; j < THREAD_COLUMNS; ++j) {
+                sums[j] += __shfl_xor_sync(0xffffffff, sums[j], 8);
+                sums[j] += __shfl_xor_sync(0xffffffff, sums[j], 16);
+                if (place.y % 4 == 0)
+                    column_shares[place.y / 4 * TILE_COLUMNS + Place::of(place.x, j)] = sums[j];
+                sums[j] = 0;
+            }
+            __syncthreads();
+            if (threadIdx.x < TILE_COLUMNS) {
+                real sum = 0;
+                for (int k = 0; k < 4; ++k) sum += column_shares[k * TILE_COLUMNS + threadIdx.x];
+                column_sums[blockIdx.y * leading + here.column() + threadIdx.x] = sum;
+            }
+        }
+    });
+    __syncthreads();
+    for (int row = threadIdx.x; row < GROUP * TILE_ROWS; row += THREADS) {
+        const int tile = row / TILE_ROWS, at = row % TILE_ROWS;
+        const int y = at % 64 / 4, word = tile * WORDS_OF_ROWS + at / 64;
+        real sum = 0;
+        for (int x = 0; x < 16; ++x) {
+            const int thread = (y / 4 * 2 + x / 8) * 32 + y % 4 * 8 + x % 8;  // as in Place
+            sum += shares[word * THREADS + thread].at[at % 4];
+        }
+        row_sums[blockIdx.x * leading_of_rows + Index(blockIdx.y) * GROUP * TILE_ROWS + row] = sum;
+    }
+}
 #endif
