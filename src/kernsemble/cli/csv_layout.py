@@ -16,6 +16,7 @@ __all__ = ["CsvLayout", "RaggedLine", "find_layout", "is_number", "unique_names"
 
 SEPARATORS = (";", "\t", "|", ",")  # a comma may also be a decimal comma, so it comes last
 SAMPLE_CHARACTERS = 1 << 18
+MOST_CHARACTERS = 1 << 26  # of a sample with two lines, if the header is longer
 SAMPLE_RECORDS = 50
 COMMENT = "#"
 
@@ -57,13 +58,12 @@ class CsvLayout:
 
 def find_layout(content: FileContent, path: Path, header: bool | None) -> CsvLayout:
     """Return the layout of a CSV file; `header` is None if it may have one or not."""
-    with content.open_text() as file:
-        text = file.read(SAMPLE_CHARACTERS)
+    text, is_whole = _sample(content)
     if not text.strip():
         raise CommandError(f"{path}: the first line is empty; it must name the columns")
     line_end = "\r" if "\r" in text and "\n" not in text else "\n"
     lines = list(io.StringIO(text, newline=""))
-    if len(text) == SAMPLE_CHARACTERS:
+    if not is_whole:
         lines = lines[:-1] or lines
     n_before, has_comments = _lines_before(lines)
     lines = [each for each in lines[n_before:] if not (has_comments and each.startswith(COMMENT))]
@@ -91,6 +91,17 @@ def find_layout(content: FileContent, path: Path, header: bool | None) -> CsvLay
                 f"{names[0]} to {names[-1]}; if it is a header, use --header"
             )
     return CsvLayout(names, separator, has_header, n_before, has_comments, line_end)
+
+
+def _sample(content: FileContent) -> tuple[str, bool]:
+    """Return the first lines of a file, at least two, and whether these are all."""
+    text = ""
+    with content.open_text() as file:
+        while more := file.read(SAMPLE_CHARACTERS):
+            text += more
+            if max(text.count("\n"), text.count("\r")) > 2 or len(text) >= MOST_CHARACTERS:
+                return text, not file.read(1)
+    return text, True
 
 
 def _n_header_lines(lines: list[str], separator: str) -> int:
@@ -168,14 +179,15 @@ def unique_names(given: Iterable[str], path: Path) -> tuple[str, ...]:
     Nameless columns stay so: they differ in their number of spaces.
     """
     stripped = [each.strip() for each in given]
-    names: list[str] = []
+    taken, names = set(stripped), dict[str, None]()
+    latest: dict[str, int] = {}  # number of the latest column of each name
     renamed: list[str] = []
     for each in stripped:
-        name, k = each, 1
-        while name in names or (k > 1 and name in stripped):
+        name, k = each, latest.get(each, 1)
+        while name in names or (k > 1 and name in taken):
             k += 1
             name = f"{each}_{k}" if each else " " * (k - 1)
-        names.append(name)
+        names[name], latest[each] = None, k
         if each and name != each:
             renamed.append(name)
     if renamed:

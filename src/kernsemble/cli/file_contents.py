@@ -7,6 +7,7 @@ chunks if that is wanted; anything else is converted in memory.
 import codecs
 import gzip
 import io
+import math
 import sys
 import zipfile
 import zlib
@@ -61,7 +62,10 @@ class FileContent:
 
 
 def read_content(path: Path, encoding: str | None) -> FileContent:
-    """Return the content of a file, or of standard input; text in `encoding`, None to detect it."""
+    """Return the content of a file, or of standard input; text in `encoding`, None to detect it.
+
+    Nothing is unpacked that takes more than the available memory.
+    """
     _check_encoding(encoding)
     try:
         content = _standard_input() if path == STANDARD_INPUT else _file(path)
@@ -88,7 +92,12 @@ def _file(path: Path) -> FileContent:
         )
     if path.stat().st_size == 0:
         raise CommandError(f"{path} is empty: use a file with a header and rows")
-    return FileContent(form, path.read_bytes() if form == "excel" else path)
+    if form == "excel":
+        if zipfile.is_zipfile(path):
+            with zipfile.ZipFile(path) as archive:
+                _check_members(archive, path)
+        return FileContent(form, path.read_bytes())
+    return FileContent(form, path)
 
 
 def _form_of(name: str) -> FileForm | None:
@@ -96,9 +105,10 @@ def _form_of(name: str) -> FileForm | None:
 
 
 def _standard_input() -> FileContent:
-    data = sys.stdin.buffer.read()
+    data = _read(sys.stdin.buffer, STANDARD_INPUT)
     if data[:2] == b"\x1f\x8b":
-        data = gzip.decompress(data)
+        with gzip.open(io.BytesIO(data)) as unpacked:
+            data = _read(unpacked, STANDARD_INPUT)
     if data[:4] == b"PK\x03\x04":
         return _from_zip(data, STANDARD_INPUT)
     return FileContent("parquet" if data[:4] == b"PAR1" else "text", data)
@@ -107,6 +117,7 @@ def _standard_input() -> FileContent:
 def _from_zip(data: bytes, path: Path) -> FileContent:
     """Return the only table of a zip archive, which may also be an Excel file."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        _check_members(archive, path)
         names = [each for each in archive.namelist() if not each.startswith("__MACOSX/")]
         if "xl/workbook.xml" in names:
             return FileContent("excel", data)
@@ -117,6 +128,29 @@ def _from_zip(data: bytes, path: Path) -> FileContent:
         form = _form_of(tables[0])
         assert form is not None
         return FileContent(form, archive.read(tables[0]))
+
+
+def _check_members(archive: zipfile.ZipFile, path: Path) -> None:
+    _check_size(sum(each.file_size for each in archive.infolist()), path, _available())
+
+
+def _available() -> float:
+    from kernsemble._memory import available_memory  # imports NumPy
+
+    return available_memory()
+
+
+def _check_size(n_bytes: int, path: Path, available: float) -> None:
+    if n_bytes > available:
+        raise CommandError(
+            f"{path} unpacks to more than the {available / 2**20:,.3g} MB of memory that are "
+            "available: use Parquet files, or plain CSV files, which are read in blocks"
+        )
+
+
+def _read(file: IO[bytes] | gzip.GzipFile, path: Path) -> bytes:
+    """Return the bytes of an open file, of which the memory may not hold all."""
+    return b"".join(_blocks(file, path))
 
 
 def _check_encoding(encoding: str | None) -> None:
@@ -135,10 +169,10 @@ def _as_utf8(content: FileContent, path: Path, encoding: str | None) -> FileCont
     """Return text in UTF-8; a note says which other encoding was assumed."""
     assumed = encoding or _detected(content, path)
     is_utf8 = codecs.lookup(assumed).name in UTF8
-    if is_utf8 and (encoding is None or _is_utf8(_blocks(content))):
+    if is_utf8 and (encoding is None or _is_utf8(content, path)):
         return content
     with content.open_bytes() as file:
-        data = file.read()
+        data = _read(file, path)
     try:
         text = data.decode(assumed)
     except (UnicodeDecodeError, UnicodeError) as error:
@@ -147,6 +181,8 @@ def _as_utf8(content: FileContent, path: Path, encoding: str | None) -> FileCont
             f"{path} is not encoded in {assumed} (byte {place + 1:,} is no character): use another "
             "--encoding, such as cp1252, or omit it to have it detected"
         ) from error
+    if "\0" in text:
+        raise _zero_byte(path, len(text[: text.index("\0")].encode(assumed)))
     if encoding is None and assumed not in ("utf-16", "utf-32"):  # a byte order mark is certain
         note(f"{path}: not UTF-8, read as {_title(assumed)}; set it with --encoding")
     elif encoding is None:
@@ -160,10 +196,22 @@ def _title(encoding: str) -> str:
     )
 
 
-def _blocks(content: FileContent) -> Iterator[bytes]:
-    with content.open_bytes() as file:
-        while block := file.read(BLOCK_BYTES):
-            yield block
+def _zero_byte(path: Path, place: int) -> CommandError:
+    return CommandError(
+        f"{path} contains a zero byte (byte {place + 1:,}), which no text has: remove it, or "
+        "export the table again"
+    )
+
+
+def _blocks(
+    file: IO[bytes] | gzip.GzipFile, path: Path, available: float | None = None
+) -> Iterator[bytes]:
+    """Yield the bytes of an open file in blocks, as many as fit in memory."""
+    n_bytes, available = 0, _available() if available is None else available
+    while block := file.read(BLOCK_BYTES):
+        n_bytes += len(block)
+        _check_size(n_bytes, path, available)
+        yield block
 
 
 def _detected(content: FileContent, path: Path) -> str:
@@ -174,14 +222,16 @@ def _detected(content: FileContent, path: Path) -> str:
         if head.startswith(mark):
             return name
     if b"\0" in head:
+        if head.count(0) < 0.01 * len(head):
+            raise _zero_byte(path, head.index(0))
         even, odd = (head[start::2].count(0) / max(len(head) // 2, 1) for start in (0, 1))
         if max(even, odd) < 0.4 or min(even, odd) > 0.1:
             raise CommandError(f"{path} is not text: use a CSV, Excel or Parquet file")
         return "utf-16-le" if odd > even else "utf-16-be"
-    if _is_utf8(_blocks(content)):
+    if _is_utf8(content, path):
         return "utf-8"
     with content.open_bytes() as file:
-        data = file.read()
+        data = _read(file, path)
     try:
         data.decode("cp1252")
     except UnicodeDecodeError:
@@ -189,11 +239,21 @@ def _detected(content: FileContent, path: Path) -> str:
     return "cp1252"
 
 
-def _is_utf8(blocks: Iterator[bytes]) -> bool:
+def _is_utf8(content: FileContent, path: Path) -> bool:
+    """Return whether text is UTF-8; raise an error if it contains a zero byte.
+
+    A plain file may be larger than memory, as it is read in chunks later.
+    """
     decoder = codecs.getincrementaldecoder("utf-8")()
+    is_plain = isinstance(content.source, Path) and content.source.suffix.lower() != ".gz"
+    n_before = 0
     try:
-        for block in blocks:
-            decoder.decode(block)
+        with content.open_bytes() as file:
+            for block in _blocks(file, path, math.inf if is_plain else None):
+                if 0 in block:
+                    raise _zero_byte(path, n_before + block.index(0))
+                n_before += len(block)
+                decoder.decode(block)
         decoder.decode(b"", final=True)
     except UnicodeDecodeError:
         return False

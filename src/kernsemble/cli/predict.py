@@ -20,6 +20,7 @@ from kernsemble.cli.console import (
     note,
     write_json,
 )
+from kernsemble.cli.formula_cells import n_formulas, without_formulas
 from kernsemble.cli.options import (
     Decimal,
     Encoding,
@@ -63,6 +64,13 @@ def predict(  # noqa: PLR0913, PLR0917 (options, given by name)
     chunk_rows: Annotated[
         int, typer.Option("--chunk-rows", min=1, help="Number of rows in memory at a time.")
     ] = CHUNK_ROWS,
+    escape_formulas: Annotated[
+        bool,
+        typer.Option(
+            "--escape-formulas",
+            help="Write ' before text that spreadsheets would run as a formula.",
+        ),
+    ] = False,
     missing: Missing = None,
     encoding: Encoding = None,
     decimal: Decimal = None,
@@ -91,7 +99,9 @@ def predict(  # noqa: PLR0913, PLR0917 (options, given by name)
     schema = table_schema(fitted, model)
     source = schema.open(table, reading(missing, encoding, decimal, header))
     unused = _check_columns(source, schema, keep or [], model)
-    predictor = TablePredictor(fitted, schema, source, keep or [], decision, chunk_rows)
+    predictor = TablePredictor(
+        fitted, schema, source, keep or [], decision, chunk_rows, escape_formulas
+    )
     with (
         bars_or_lines(progress) as shown,
         _opened(out) as file,
@@ -119,14 +129,15 @@ def _check_columns(
     source: TableFile, schema: "TableSchema", keep: list[str], model: Path
 ) -> list[str]:
     """Raise an error if a column is missing, and return those that are not used."""
-    absent = [name for name in schema.columns if name not in source.columns]
+    present = set(source.columns)
+    absent = [name for name in schema.columns if name not in present]
     if absent:
         raise CommandError(
             f"{source.path} lacks {len(absent)} of the {len(schema.columns)} columns that {model} "
             f"was fitted to: {join_names(absent)}; add them, empty if the values are missing"
         )
     for name in keep:
-        if name not in source.columns:
+        if name not in present:
             raise CommandError(f"--keep {name!r}: {source.path} has no such column: check the name")
     used = {*schema.columns, *keep, schema.target}
     return [name for name in source.columns if name not in used]
@@ -143,10 +154,11 @@ class TablePredictor:
         keep: list[str],
         decision: bool,
         chunk_rows: int = CHUNK_ROWS,
+        escapes: bool = False,
     ) -> None:
         self._model, self._schema, self._source, self._keep = model, schema, source, keep
-        self._decision, self._chunk_rows = decision, chunk_rows
-        self.n_rows = self.n_written = 0
+        self._decision, self._chunk_rows, self.escapes = decision, chunk_rows, escapes
+        self.n_rows = self.n_written = self.n_formulas = 0
         self.unseen: Counter[str] = Counter()  # entries of each column
 
     def chunks(self) -> Iterator["pl.DataFrame"]:
@@ -155,12 +167,28 @@ class TablePredictor:
         for frame in self._source.chunks(wanted, self._chunk_rows):
             if frame.height == 0:
                 continue
+            self._check_kept(frame)
             rows = self._schema.convert(frame, self._source, self.n_rows + 1)
             self._check_missing(rows)
             self._count_unseen(rows)
             predictions = self._predict(rows)
             self.n_rows += frame.height
-            yield import_polars().concat([frame.select(self._keep), predictions], how="horizontal")
+            written = import_polars().concat(
+                [frame.select(self._keep), predictions], how="horizontal"
+            )
+            self.n_formulas += n_formulas(written)
+            yield without_formulas(written) if self.escapes else written
+
+    def _check_kept(self, frame: "pl.DataFrame") -> None:
+        """Raise an error if a column to copy has values that CSV files cannot contain."""
+        pl = import_polars()
+        for name in self._keep:
+            kind = frame[name].dtype
+            if kind.is_nested() or kind in (pl.Binary, pl.Duration, pl.Object):
+                raise CommandError(
+                    f"--keep {name!r}: {self._source.path} has values of the type {kind} there, "
+                    "which a CSV file cannot contain: convert them to numbers or text"
+                )
 
     def empty(self) -> "pl.DataFrame":
         """Return the predictions for no rows: the column names."""
@@ -269,6 +297,12 @@ def _show(
         n = len(unused)
         columns = f"{counted(n, 'column')} {is_or_are(n)}"
         note(f"{columns} not used by the model: {join_names(unused)}")
+    if predictor.n_formulas and not predictor.escapes:
+        n = predictor.n_formulas
+        note(
+            f"{counted(n, 'cell')} {'begins' if n == 1 else 'begin'} with =, +, - or @, which "
+            "spreadsheets run as a formula: add --escape-formulas to write them as text"
+        )
     for name, n in predictor.unseen.items():
         entries = "1 entry has a category" if n == 1 else f"{n:,} entries have categories"
         note(f"column {name!r}: {entries} not in the training data")

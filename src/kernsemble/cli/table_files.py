@@ -20,6 +20,7 @@ __all__ = ["CHUNK_ROWS", "MISSING", "Reading", "TableFile", "is_streamed"]
 
 MISSING = ("", "NA", "N/A", "#N/A", "NaN", "nan", "null", "NULL")  # markers of missing values
 CHUNK_ROWS = 100_000
+MAX_COLUMNS = 50_000  # types, findings and model files take time per column
 PARQUET, CSV = (".parquet", ".pq"), (".csv", ".tsv", ".txt")  # read in blocks if large
 COPIES = 4.0  # memory of a fit to rows in memory, relative to that of the table
 PARQUET_RATIO = 3.0  # memory of a table, relative to that of its Parquet file
@@ -72,6 +73,11 @@ class TableFile:
     target: str | None = None
 
     def __post_init__(self) -> None:
+        if len(self.columns) > MAX_COLUMNS:
+            raise CommandError(
+                f"{self.path} has {len(self.columns):,} columns, and commands read at most "
+                f"{MAX_COLUMNS:,}: select columns before, or fit in Python"
+            )
         for name in self.columns:
             if name.startswith("^") and name.endswith("$"):  # polars reads it as a pattern
                 raise CommandError(f"{self.path}: the column name {name!r}: omit the ^ and the $")
@@ -191,10 +197,20 @@ class TableFile:
     def chunks(
         self, columns: Sequence[str], chunk_rows: int = CHUNK_ROWS
     ) -> Iterator["pl.DataFrame"]:
-        """Yield the given columns in chunks of rows; those of a CSV file as text."""
+        """Yield the given columns in chunks of rows; those of a CSV file as text.
+
+        Every column of a CSV file is read, since polars ignores lines of another length if it
+        reads some.
+        """
+        is_text = self._content.form == "text"
+        has_full_lines = not is_text
         with self._errors():
-            scan = self._scan().select(columns)
-            yield from scan.collect_batches(chunk_size=chunk_rows, maintain_order=True)
+            scan = self._scan() if is_text else self._scan().select(columns)
+            for frame in scan.collect_batches(chunk_size=chunk_rows, maintain_order=True):
+                if not has_full_lines and frame.to_series(-1).null_count():
+                    self._check_lengths()
+                    has_full_lines = True
+                yield frame.select(columns)
 
     def _check_lengths(self) -> None:
         """Raise an error that names the first line with too few or too many fields."""
@@ -233,7 +249,8 @@ class _polars_errors:  # noqa: N801 (used as a context manager)
     def __exit__(self, kind: object, error: BaseException | None, _: object) -> None:
         pl: Any = import_polars()
         path, form = self.file.path, self.file._content.form
-        is_ours = isinstance(error, (pl.exceptions.PolarsError, OSError))
+        kinds = pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError
+        is_ours = isinstance(error, kinds)
         if not is_ours and "fastexcel" not in type(error).__module__:
             return
         if form == "text":
