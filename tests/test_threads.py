@@ -7,7 +7,7 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from kernsemble._jobs import requested_threads
-from kernsemble._threads import at_most, n_threads, run, single_threaded
+from kernsemble._threads import at_most, is_one_of_several, n_threads, run, single_threaded
 from kernsemble.exceptions import ArgumentError
 
 
@@ -35,6 +35,14 @@ def test_nested_work_starts_no_threads():
         return set(run(lambda _: threading.get_ident(), range(10))) == {threading.get_ident()}
 
     assert all(run(outer, range(20)))
+
+
+@pytest.mark.parametrize("most", [1, 3])
+def test_tasks_are_several_with_any_number_of_threads(most):
+    with at_most(most):
+        assert run(lambda _: is_one_of_several(), range(4)) == [True] * 4
+        assert run(lambda _: is_one_of_several(), range(3)) == [False] * 3
+    assert not is_one_of_several()
 
 
 def test_single_threaded_limits_the_library_blas_and_openmp():

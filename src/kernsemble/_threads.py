@@ -26,6 +26,11 @@ def n_threads() -> int:
     return all_threads() if limit is None else limit
 
 
+def is_one_of_several() -> bool:
+    """Return whether this is one of the tasks of `run`, with any number of threads."""
+    return _is_worker.within
+
+
 def all_threads() -> int:
     """Return the number of threads without a limit: NUMBA_NUM_THREADS, or all cores."""
     return max(int(os.environ.get("NUMBA_NUM_THREADS") or _n_cores()), 1)
@@ -48,8 +53,14 @@ def run(
     `on_error` is called, no further task is started, and running ones are waited for.
     """
     n = n_threads()
-    if len(tasks) < fewest or n == 1:
+    if len(tasks) < fewest:
         return [work(task) for task in tasks]
+    if n == 1:
+        before, _is_worker.within = _is_worker.within, True
+        try:
+            return [work(task) for task in tasks]
+        finally:
+            _is_worker.within = before
     results: list[Any] = [None] * len(tasks)
     places = iter(range(len(tasks)))
 
@@ -108,7 +119,8 @@ def blocks(n: int, height: int) -> list[slice]:
 
 
 class _IsWorker(local):
-    here = False
+    here = False  # whether this thread has no others
+    within = False  # whether it works on one of several tasks
 
 
 class _Pools:
@@ -131,7 +143,7 @@ class _Pools:
 
 
 def _become_worker() -> None:
-    _is_worker.here = True
+    _is_worker.here = _is_worker.within = True
 
 
 class _BlasThreads:

@@ -5,7 +5,7 @@ import time
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.linalg import cholesky, solve
 
 from kernsemble import _threads
@@ -54,13 +54,19 @@ def test_the_first_minor_that_is_not_positive_is_returned(few_rows_in_blocks, pl
     assert blocked.factor_in_place(A) == place + 1
 
 
-def test_one_limit_of_threads_has_the_same_factor():
+def test_the_factor_does_not_depend_on_the_number_of_threads(few_rows_in_blocks):
     A = definite(300, seed=2)
     one, many = A.copy(), A.copy()
     with _threads.at_most(1):
         blocked.factor_in_place(one)
     blocked.factor_in_place(many)
-    assert_allclose(np.triu(one), np.triu(many), rtol=1e-13, atol=1e-13)
+    assert_array_equal(np.triu(one), np.triu(many))
+    alone, factored = [A.copy(), A.copy()], [A.copy(), A.copy()]
+    with _threads.at_most(1):
+        _threads.run(blocked.factor_in_place, alone, fewest=2)
+    _threads.run(blocked.factor_in_place, factored, fewest=2)
+    for one, many in zip(alone, factored, strict=True):
+        assert_array_equal(np.triu(one), np.triu(many))
 
 
 def test_the_lock_of_python_is_released():

@@ -307,6 +307,31 @@ def test_left_out_values_do_not_depend_on_the_left_out_targets(scaling):
     assert found[0].std() > 0.1
 
 
+@pytest.mark.parametrize("scaling", ["learned", "learned-effects"])
+def test_one_factorisation_gives_machines_on_the_scale_of_the_other_rows(scaling):
+    held_out, targets = np.arange(5, 120, 4), y[:, np.newaxis].astype(float)
+    training = TrainingRows(X, np.ones(120), np.zeros(20, dtype=bool), targets)
+    prepared = (
+        BACKENDS["exact"].open(training, SETTINGS).prepare(Candidate(Laplacian(1.0), scaling))
+    )
+    problem = Problem.for_signs(Squared, y.astype(float), np.ones(120))
+    task, C = Task.silent(), 4.0
+    assert prepared.solve_with_fold([problem], C, held_out, task) is None  # all rows learn more
+    sampled = replace(prepared, learner=replace(prepared.learner, max_rows=60, known={}))
+    both = sampled.solve_with_fold([problem], C, held_out, task)
+    if scaling == "learned-effects":  # which are learned from all rows
+        assert both is None
+        return
+    ((expected,),) = sampled.solve_all_folds([problem], [C], [held_out], SETTINGS, task)
+    assert_allclose(both[1][0].decisions, expected.decisions, atol=1e-8)
+    machines = both[0].machines
+    scale = sampled.learner.fit(np.setdiff1d(np.arange(120), held_out)).scaling
+    alone = InfiniteEnsembleClassifier(Laplacian(1.0), C=C, scaling=None, **SQUARED)
+    alone.fit(scale.transform(X), y)
+    found = machines.values(Z, SETTINGS.budget)[:, 0]
+    assert_allclose(found, alone.decision_function(scale.transform(Z)), atol=1e-8)
+
+
 @pytest.mark.parametrize("scaling", ["effects", "learned-effects"])
 def test_effects_make_numbers_of_tables_for_any_exact_loss(scaling):
     rng = np.random.default_rng(0)

@@ -18,10 +18,11 @@ from kernsemble._memory import Budget
 from kernsemble.datasets import make_threenorm, make_xor
 from kernsemble.exceptions import ArgumentError
 from kernsemble.persistence import load, save
+from kernsemble.solvers import cholesky
 from kernsemble.svm import InfiniteEnsembleClassifierCV, InfiniteEnsembleRegressorCV
 from kernsemble.svm.backends.prepared_matrix import PreparedMatrix
 from kernsemble.svm.vote import effort
-from kernsemble.svm.vote.trials import Clock
+from kernsemble.svm.vote.trials import Clock, Trials
 
 pytestmark = pytest.mark.large  # too slow without compilation
 
@@ -266,6 +267,37 @@ def test_members_of_long_samples_are_those_of_explicit_refits(family, monkeypatc
         values_of(refitted, Z[:, : rows.shape[1]]),
         atol=1e-7,
     )
+
+
+@pytest.mark.parametrize("family", [vote, regression])
+def test_a_race_finds_the_best_penalties_without_trying_all(family, monkeypatch):
+    rows, answers = (X, y) if family is vote else (R, target)
+    search, n_tried = Trials._search, []
+
+    def counted(self, entrant, prepared, task, near):
+        found = search(self, entrant, prepared, task, near)
+        n_tried.append(len(found) / len(entrant.grid.values) if self.is_race else 1.0)
+        return found
+
+    monkeypatch.setattr(Trials, "_search", counted)
+    found, some = family().fit(rows, answers).race_results_, np.mean(n_tried)
+    monkeypatch.setattr(Trials, "_search", lambda *known: search(*known[:-1], None))
+    every = family().fit(rows, answers).race_results_
+    assert some < 0.85
+    assert_array_equal(found["kernel"], every["kernel"])
+    assert_allclose(found["left_out_error"], every["left_out_error"], rtol=1e-3)
+
+
+@pytest.mark.parametrize("family", [vote, regression])
+def test_a_vote_does_not_depend_on_the_number_of_threads(family, monkeypatch):
+    rows, answers = (X, y) if family is vote else (R, target)
+    monkeypatch.setattr(cholesky, "ROWS_WORTH_BLOCKS", 50)
+    monkeypatch.setattr(cholesky, "HEIGHT", 32)
+    for most in (1, 6):  # a single member is fitted by all threads
+        one, two = (family(n_jobs=n, max_members=most).fit(rows, answers) for n in (1, 2))
+        assert [each.name for each in one.members_] == [each.name for each in two.members_]
+        assert_array_equal(one._values(rows), two._values(rows))
+        assert one.best_score_ == two.best_score_
 
 
 def test_weights_are_repetitions():

@@ -171,6 +171,11 @@ class TargetScaling:
             self.known[key] = self._learn(rows)
         return self.known[key]
 
+    def uses_sample_of(self, rows: IntArray) -> bool:
+        """Return whether the measure is learned from a sample of these rows, more do not help."""
+        has_more = int(np.count_nonzero(self.weight[rows])) > self.max_rows
+        return has_more and not accepts_categories(self.kind)
+
     def _learn(self, rows: IntArray) -> Scaled:
         base = self._base(rows)
         if self.kind == "effects":

@@ -7,7 +7,8 @@ r"""Cholesky factors by LAPACK, called without Python's lock, so that threads ca
 SciPy's wrappers hold the lock, and threads of BLAS wait for each other actively: beside another
 busy process they take up to twenty times as long as one thread. Here LAPACK is called by its
 address, with one thread of BLAS: small matrices are factored side by side, and of a large matrix
-our threads share the columns of each block of rows.
+our threads share the columns of each block of rows. Rounding errors of blocks are others, so the
+number of threads does not decide between them: only the size, and whether there are several tasks.
 """
 
 import ctypes
@@ -17,7 +18,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from kernsemble._threads import BLAS_THREADS, blocks, n_threads, run
+from kernsemble._threads import BLAS_THREADS, blocks, is_one_of_several, run
 from kernsemble._typing import FloatArray
 
 HEIGHT = 192  # number of rows of a block
@@ -92,7 +93,7 @@ def factor_in_place(A: FloatArray) -> int:
     Return 0, or the order of the first leading minor that is not positive.
     """
     with BLAS_THREADS.at_most(1):
-        if len(A) < ROWS_WORTH_BLOCKS or n_threads() == 1:
+        if len(A) < ROWS_WORTH_BLOCKS or is_one_of_several():
             return _factor(A)
         for rows in blocks(len(A), HEIGHT):
             if failed := _factor_block(A, rows):

@@ -9,7 +9,7 @@ import numpy as np
 
 from kernsemble._memory import Budget
 from kernsemble._progress import Task
-from kernsemble._typing import IntArray, Rows
+from kernsemble._typing import FloatArray, IntArray, Rows
 from kernsemble.kernels import Exponential, Gaussian, Kernel, Perceptron
 from kernsemble.kernels.columns import leaves
 from kernsemble.preprocessing import AnyScaling, LearnedKind
@@ -44,6 +44,12 @@ class CrossFittedMatrix(PreparedRows):
     def among(self, some: IntArray | None) -> PreparedMatrix:
         """Return the matrix between some rows, on the scale that is learned from them."""
         scaling, coordinates = self.learner.fit(some)
+        return self._bound(scaling, coordinates, some)
+
+    def _bound(
+        self, scaling: AnyScaling, coordinates: FloatArray, some: IntArray | None
+    ) -> PreparedMatrix:
+        """Return the matrix between some rows with these coordinates."""
         coordinates = coordinates if self.dtype is None else coordinates.astype(self.dtype)
         rows = self.rows if some is None else self.rows.among(some)
         kernel = self.unbound.bind(coordinates, rows.weight)
@@ -113,6 +119,20 @@ class CrossFittedMatrix(PreparedRows):
             task.note("machine")
         return [list(folds) for folds in zip(*found, strict=True)]
 
+    def solve_with_fold(
+        self, problems: Sequence[Problem], C: float, held_out: IntArray, task: Task
+    ) -> tuple[Solved, list[Fold]] | None:
+        """Return the machines of all rows, and the fold, on the scale learned from its other rows.
+
+        None where all rows would learn a better scale.
+        """
+        kept = np.setdiff1d(np.arange(self.rows.n_rows), held_out)
+        if not self.learner.uses_sample_of(kept):
+            return None
+        scaling = self.learner.fit(kept).scaling
+        prepared = self._bound(scaling, scaling.transform(self.rows.X), None)
+        return prepared.solve_with_fold(problems, C, held_out, task)
+
     def _solve_fold(
         self,
         problems: Sequence[Problem],
@@ -161,7 +181,8 @@ def learner_among(
     additive machines.
     """
     if (kind, norm, seed) not in known:
-        alike = [each for each in known.values() if accepts_categories(each.kind)]
+        others = tuple(known.values())  # to which other threads add
+        alike = [each for each in others if accepts_categories(each.kind)]
         if alike and accepts_categories(kind):
             known[kind, norm, seed] = alike[0].sibling(kind, norm, seed)
         else:

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from kernsemble._threads import blocks
 from kernsemble._typing import FloatArray, IntArray
 from kernsemble.solvers import Fold, Solution, Status
 from kernsemble.solvers.cholesky import HOST, LinearAlgebra
@@ -12,6 +13,7 @@ from kernsemble.solvers.losses import Squared
 from kernsemble.solvers.ridge import Ridge
 from kernsemble.svm.problem import Problem
 
+ROWS_OF_A_COPY = 64  # rows that are copied at a time, so that they fit into the cache
 WORTH_REFITS = 0.5  # cost of refits, over the cube of the rows, from which a factor serves all
 
 
@@ -59,7 +61,7 @@ def solve_least_squares_and_fold(
     if others or len(group.rows) < len(K) or len(kept) + len(held_out) != len(K) or not len(kept):
         return None
     order, strengths = np.concatenate([kept, held_out]), C * group.strengths
-    part, y = _between(K, order, order, algebra.xp), algebra.to_device(group.targets[order])
+    part, y = _upper_triangle(K, order, algebra.xp), algebra.to_device(group.targets[order])
     ridge = Ridge.from_matrix(part, strengths[order], out=part, algebra=algebra)
     found, bias = ridge.solve(y)
     predicted = algebra.to_host(ridge.left_out_last(y, found, len(held_out)))
@@ -70,6 +72,17 @@ def solve_least_squares_and_fold(
     n_iter, statuses = np.ones(1, dtype=np.intp), (Status.CONVERGED,)
     folds = [Fold(values[np.newaxis], n_iter, statuses) for values in predicted.T]
     return [solutions[place] for place in range(len(problems))], folds
+
+
+def _upper_triangle(K: FloatArray, order: IntArray, xp: Any) -> FloatArray:
+    """Return the matrix with rows and columns in another order, at least its upper triangle."""
+    if xp is not np:
+        return _between(K, order, order, xp)
+    found = np.empty_like(K, order="C")
+    for span in blocks(len(K), ROWS_OF_A_COPY):
+        rows = K.take(order[span], axis=0)
+        found[span, span.start :] = rows.take(order[span.start :], axis=1)
+    return found
 
 
 def least_squares_folds(

@@ -16,9 +16,18 @@ from kernsemble._typing import FloatArray, IntArray
 from kernsemble.kernels import Kernel
 from kernsemble.preprocessing import AnyScaling
 from kernsemble.preprocessing.supervised import accepts_categories, is_learned
+from kernsemble.solvers import Fold
 from kernsemble.solvers.ridge import NotDefiniteError
-from kernsemble.svm.backends.base import Backend, Machines, PreparedRows, SolverSettings, Workspace
+from kernsemble.svm.backends.base import (
+    Backend,
+    Machines,
+    PreparedRows,
+    Solved,
+    SolverSettings,
+    Workspace,
+)
 from kernsemble.svm.backends.local import LocalWorkspace
+from kernsemble.svm.backends.prepared_matrix import SupportVectorMachines
 from kernsemble.svm.backends.radial_parts import radial_part
 from kernsemble.svm.model_selection.cross_validation import CrossValidation
 from kernsemble.svm.problem import Problem
@@ -28,7 +37,7 @@ from kernsemble.svm.vote.problem import VoteProblem
 Item = TypeVar("Item")
 
 MATRICES_OF_A_TRIAL = 3.0  # number of matrices of a thread: distances, a kernel and a factor
-SINGLE_ROWS = 1_000  # number of rows above which classes are fitted in single precision
+SINGLE_ROWS = 1_000  # number of rows above which finalists of classes are in single precision
 
 
 class Clock:
@@ -132,8 +141,11 @@ class Trials:
         Values of the additive machine at all rows, which corrections are added to.
     leaf_factor, n_partitions : float, int
         Number of rows of leaves, in units of the backend's, and the number of partitions.
+    is_race : bool
+        Whether these are the trials of a race, which is rough: classes are fitted in single
+        precision, and kernels of one distance try values of C near the best one of another.
     opened : dict
-        The workspaces of machines on leaves, so that scalings are learned once.
+        The workspaces of a race and of machines on leaves, so that scalings are learned once.
     """
 
     validation: CrossValidation
@@ -143,6 +155,7 @@ class Trials:
     base: FloatArray | None = None
     leaf_factor: float = 1.0
     n_partitions: int = 1
+    is_race: bool = False
     opened: dict[tuple[bool, bool], Workspace] = field(default_factory=dict)
 
     def among(self, rows: IntArray, splits: Sequence[FoldRows]) -> "Trials":
@@ -192,7 +205,8 @@ class Trials:
                 return
             has_started.set()
             start, is_last = self.clock.elapsed, cost_of_fit is not None
-            trial = self._trial(candidates[mine[place]], prepared, task, is_last)
+            latest = next((found[k] for k in mine[:place][::-1] if k in found), None)
+            trial = self._trial(candidates[mine[place]], prepared, task, is_last, latest)
             if trial is None:
                 if not before:
                     has_started.clear()  # so that at least one is found
@@ -228,11 +242,9 @@ class Trials:
         rows = self.validation.rows
         backend = self.backends.tables if is_additive else self.backends.of_kernels(rows.n_rows)
         settings, key = self.settings(is_additive, is_double), (is_additive, is_double)
-        if not self.is_local:
+        if not (self.is_local or self.is_race):
             return backend.open(rows, settings)
-        if key not in self.opened:
-            self.opened[key] = backend.open(rows, settings)
-        found = self.opened[key]
+        found = self.opened.setdefault(key, backend.open(rows, settings))
         if isinstance(found, LocalWorkspace):
             return found.divided(self.leaf_factor, self.n_partitions)
         return found
@@ -242,7 +254,8 @@ class Trials:
         if is_additive:
             most = self.backends.tables.default_max_iter
             return replace(self.validation.settings, max_iter=most)
-        is_single = self.problem.is_classification and len(self.problem.weight) > SINGLE_ROWS
+        is_rough = self.is_race or len(self.problem.weight) > SINGLE_ROWS
+        is_single = self.problem.is_classification and is_rough
         dtype = np.float32 if is_single and not is_double else None
         return replace(self.validation.settings, dtype=dtype)
 
@@ -254,45 +267,86 @@ class Trials:
         return self.problem.additive if entrant.is_additive else self.problem.problems
 
     def _trial(
-        self, entrant: Entrant, prepared: PreparedRows, task: Task, is_last: bool
+        self,
+        entrant: Entrant,
+        prepared: PreparedRows,
+        task: Task,
+        is_last: bool,
+        latest: Finalist | None = None,
     ) -> Finalist | None:
-        """Return a candidate at its best C; None if no C has a solution."""
-        is_additive, tested = entrant.is_additive, self.validation.tested
-        problems = self.problems_of(entrant)
-        held_out = [split.held_out for split in self.validation.splits]
-        Cs, settings = entrant.grid.at(prepared), self.settings(is_additive)
-        both = None
+        """Return a candidate at its best C; None if no C has a solution.
+
+        In a race the search for C begins near the best one of the latest kernel of its family.
+        """
+        grid, held_out = entrant.grid, [split.held_out for split in self.validation.splits]
         with task.part("candidate", n_parts=None) as part:
-            if is_last and len(Cs) == len(held_out) == 1:
-                both = prepared.solve_with_fold(problems, Cs[0], held_out[0], part)
-            while both is None and Cs:
-                try:
-                    folds = prepared.solve_all_folds(problems, Cs, held_out, settings, part)
-                    break
-                except NotDefiniteError:  # the largest C is too large for this precision
-                    Cs = Cs[:-1]
-        if not Cs:
-            return None
-        fitted = None
-        if both is not None:
-            fitted = Fitted(prepared.kernel, prepared.scaling, both[0].machines, Cs[0])
-            folds = [[fold] for fold in both[1]]
-        values = np.concatenate(self.validation.tested_values(problems, folds), axis=1)
-        base = self.base[tested] if entrant.is_correction and self.base is not None else None
-        are_log_odds = is_additive or entrant.is_correction
-        errors = [
-            self.problem.error(each if base is None else base + each, tested, are_log_odds)
-            for each in values
-        ]
-        best = int(np.argmin(errors))
-        known = entrant.grid.values[best], Cs[best], values[best], errors[best]
-        return Finalist(entrant, *known, 0.0, base, fitted)
+            if is_last and len(grid.values) == len(held_out) == 1:
+                (C,) = grid.at(prepared)
+                both = prepared.solve_with_fold(self.problems_of(entrant), C, held_out[0], part)
+                if both is not None:
+                    return self._finalist_of_all_rows(entrant, C, *both)
+            near = None
+            if self.is_race and latest is not None and latest.entrant.grid == grid:
+                near = grid.values.index(latest.multiple)
+            found = self._search(entrant, prepared, part, near)
+        return min(found, key=_error, default=None)
+
+    def _search(
+        self, entrant: Entrant, prepared: PreparedRows, task: Task, near: int | None
+    ) -> list[Finalist]:
+        """Return a candidate at values of C, in increasing order.
+
+        All of the grid, or those near a place: as far as the error falls, and one more.
+        """
+        problems, settings = self.problems_of(entrant), self.settings(entrant.is_additive)
+        held_out = [split.held_out for split in self.validation.splits]
+        Cs, found = entrant.grid.at(prepared), dict[int, Finalist]()
+        places = [k for k in range(len(Cs)) if near is None or abs(k - near) <= 1]
+        while places:
+            mine = [Cs[k] for k in places]
+            try:
+                folds = prepared.solve_all_folds(problems, mine, held_out, settings, task)
+            except NotDefiniteError:  # the largest C is too large for this precision
+                Cs = Cs[: places[-1]]
+                places = places[:-1] or [k for k in (len(Cs) - 1,) if k >= 0 and not found]
+                continue
+            values = np.concatenate(self.validation.tested_values(problems, folds), axis=1)
+            for k, each in zip(places, values, strict=True):
+                found[k] = self._finalist(entrant, entrant.grid.values[k], Cs[k], each)
+            best = min(sorted(found), key=lambda k: found[k].error)
+            places = [k for k in (best - 1, best + 1) if 0 <= k < len(Cs) and k not in found]
+        return [found[k] for k in sorted(found)]
+
+    def _finalist(
+        self, entrant: Entrant, multiple: float, C: float, values: FloatArray
+    ) -> Finalist:
+        """Return a candidate at one C, given its left-out values."""
+        tested, base = self.validation.tested, None
+        if entrant.is_correction and self.base is not None:
+            base = self.base[tested]
+        are_log_odds = entrant.is_additive or entrant.is_correction
+        corrected = values if base is None else base + values
+        error = self.problem.error(corrected, tested, are_log_odds)
+        return Finalist(entrant, multiple, C, values, error, 0.0, base)
+
+    def _finalist_of_all_rows(
+        self, entrant: Entrant, C: float, solved: Solved, folds: Sequence[Fold]
+    ) -> Finalist:
+        """Return a candidate at its only C, with the machines of all rows."""
+        problems, machines = self.problems_of(entrant), solved.machines
+        assert isinstance(machines, SupportVectorMachines)
+        of_folds = self.validation.tested_values(problems, [[fold] for fold in folds])
+        (values,) = np.concatenate(of_folds, axis=1)
+        fitted = Fitted(machines.kernel, machines.scaling, machines, C)
+        found = self._finalist(entrant, entrant.grid.values[0], C, values)
+        return replace(found, fitted=fitted)
 
 
 def _families(candidates: Sequence[Entrant]) -> list[list[int]]:
     """Return the places of candidates that share tables, a learned scaling or distances.
 
-    The longest work comes first, so that threads end together: what is learned, then the largest.
+    The longest work comes first, so that threads end together: additive machines, then the
+    largest families, where what is learned counts as another kernel.
     """
     found: dict[tuple[Any, ...], list[int]] = {}
     for place, each in enumerate(candidates):
@@ -301,9 +355,13 @@ def _families(candidates: Sequence[Entrant]) -> list[list[int]]:
         if each.is_additive or accepts_categories(scaling):
             key = (each.is_additive,)
         found.setdefault(key, []).append(place)
-    return [
-        found[key]
-        for key in sorted(
-            found, key=lambda key: (len(key) == 2 and key[1] is not None, -len(found[key]))
-        )
-    ]
+
+    def order(places: list[int]) -> tuple[bool, int]:
+        first = candidates[places[0]]
+        return not first.is_additive, -len(places) - is_learned(first.candidate.scaling)
+
+    return sorted(found.values(), key=order)
+
+
+def _error(finalist: Finalist) -> float:
+    return finalist.error

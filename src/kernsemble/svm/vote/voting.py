@@ -1,6 +1,7 @@
 r"""The vote of ``kernel="auto"``: a race of candidates, and the weights of those that remain.
 
-1. Every candidate is cross-validated on at most a thousand rows in two halves. Those with a weight
+1. Every candidate is cross-validated on at most a thousand rows in two halves, kernels of one
+   distance at values of C near the best one of the kernel before. Those with a weight
    in the vote of all, and the best others, become finalists, as do the additive machine and, for
    categories, effects, which need more rows; a candidate is not dropped for an error that exceeds
    the smallest by less than two standard errors, while there are places.
@@ -16,7 +17,7 @@ on more partitions. The best kernels are tried again on what the additive machin
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -214,6 +215,7 @@ class Voting:
         n = int(min(MAX_RACE_ROWS, most, rows.n_rows))
         sample = sample_rows(n, self.strata, rows.weight, validation.splits, rng)
         track = self.trials.among(sample.rows, joined_folds(sample.splits, 2))
+        track = replace(track, is_race=True)
         raced = track.run(candidates, task, RACE_SHARE)
         finalists = choose_finalists(track, raced)
         if self.effort.is_local:
