@@ -1,5 +1,7 @@
 """Tables of pairs against explicit features, the exact solver and kernel ridge regression."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -17,7 +19,8 @@ X, y = np.round(1.5 * X), y.astype(float)
 X[::7, 1] = np.nan
 ONE = np.ones(N)
 WEIGHT = np.random.default_rng(0).integers(0, 3, size=N).astype(float)
-PAIRS = [(0, 1), (2, 3), (1, 3)]
+PAIRS = [(0, 1), (2, 3), (1, 3), (0, 2)]
+ORDERS = [None, 1.5, None, 2.0]  # of isotropic priors
 IS_CATEGORY = np.array([False, False, False, True])
 X[:, 3] -= np.nanmin(X[:, 3])
 
@@ -33,8 +36,14 @@ def problem(weight=WEIGHT):
     for d, each in enumerate(levels):
         one = Tables.from_measures(codes[[d]], [measures[d]], [weights[d]], [roots[d]])
         phi = np.array([one.levels_of(e) for e in np.eye(one.n_levels)]).T
-        axes.append(Axis.from_features(phi, each.weight))
-    pairs = [PairTable(axes[a].scaled(0.3), axes[b]) for a, b in PAIRS]
+        axes.append(replace(Axis.from_features(phi, each.weight), is_ordered=d != 3))
+    pairs = [
+        PairTable(axes[a], axes[b])
+        if order is None
+        else PairTable.isotropic(axes[a], axes[b], order)
+        for (a, b), order in zip(PAIRS, ORDERS, strict=True)
+    ]
+    pairs = [pair.weighted(0.3) for pair in pairs]
     n_columns = [pair.shape[1] for pair in pairs]
     cells = [
         codes[a].astype(np.uint16) * n + codes[b]
@@ -58,8 +67,26 @@ def centred(K, weight):
 MAINS, TABLES = problem()
 
 
-def product_kernel():
-    """The kernel of columns plus the products of the centred kernels of pairs."""
+def uncorrelated(K, weight):
+    """The uncorrelated functions of rows with variance 1, and the variance of each under K."""
+    rows, p = np.flatnonzero(weight), weight[weight > 0.0] / weight.sum()
+    variances, U = np.linalg.eigh(np.sqrt(np.outer(p, p)) * K[np.ix_(rows, rows)])
+    kept = variances > 1e-9 * variances.max()
+    variances = variances[kept]
+    return K[:, rows] @ (np.sqrt(p)[:, np.newaxis] * U[:, kept]) / variances, variances
+
+
+def isotropic(K_a, K_b, weight, order, is_ordered):
+    """The kernel of a pair whose variances depend on the sum of squared frequencies."""
+    (phi_a, var_a), (phi_b, var_b) = (uncorrelated(each, weight) for each in (K_a, K_b))
+    first, second = var_a.max() / var_a[:, np.newaxis], var_b.max() / var_b
+    v = (first + second) ** -order if is_ordered else first ** (0.5 - order) * var_b
+    v *= var_a.sum() * var_b.sum() / v.sum()
+    return np.einsum("ij,ni,mi,nj,mj->nm", v, phi_a, phi_a, phi_b, phi_b, optimize=True)
+
+
+def kernel_of_all_tables():
+    """The kernel of columns plus those of pairs, from the centred kernels of columns."""
     each = []
     for d in range(4):
         one = Tables(
@@ -68,13 +95,17 @@ def product_kernel():
         )  # fmt: skip
         phi = features(one)
         each.append(centred(phi @ phi.T, WEIGHT))
-    return sum(each) + 0.3 * sum(each[a] * each[b] for a, b in PAIRS)
+    pairs = [
+        each[a] * each[b] if order is None else isotropic(each[a], each[b], WEIGHT, order, b != 3)
+        for (a, b), order in zip(PAIRS, ORDERS, strict=True)
+    ]
+    return sum(each) + 0.3 * sum(pairs)
 
 
-K = product_kernel()
+K = kernel_of_all_tables()
 
 
-def test_the_features_of_a_pair_are_those_of_the_product_of_centred_kernels():
+def test_the_features_of_pairs_are_those_of_product_and_isotropic_kernels():
     phi, centre = features(TABLES), np.eye(N) - 1.0 / N
     assert_allclose(centre @ phi @ phi.T @ centre, centre @ K @ centre, atol=1e-9)
     assert_allclose(TABLES.squared_norms(), (phi**2).sum(axis=1), atol=1e-9)
@@ -105,7 +136,7 @@ def test_the_variances_are_those_of_the_features_for_independent_columns():
 
 
 @pytest.mark.parametrize("C", [0.01, 0.1, 1.0, 10.0])
-def test_the_squared_loss_is_kernel_ridge_regression_on_the_product_kernel(C):
+def test_the_squared_loss_is_kernel_ridge_regression_on_the_kernel_of_all_tables(C):
     target = X[:, 0] * X[:, 2] + y
     solution = solve_additive(TABLES, Squared(target, C * WEIGHT), tol=1e-12)
     rows = np.flatnonzero(WEIGHT)
@@ -160,6 +191,44 @@ def test_descent_does_not_support_pairs():
         solve_additive(TABLES, Hinge.from_targets(y, ONE), method="descent")
 
 
+def test_the_squared_norm_of_a_pair_is_that_of_its_features():
+    z = np.random.default_rng(2).normal(size=TABLES.n_levels)
+    for pair, span in TABLES.pair_spans:
+        w = np.where(pair.variances() > 1e-12, z[span], 0.0)
+        assert pair.squared_norm(pair.levels_of(w)) == pytest.approx(w @ w, rel=1e-6)
+
+
+def test_frequencies_of_equally_frequent_levels_are_those_of_the_laplace_operator():
+    L = 20
+    axis = Axis.from_features(np.tri(L), np.ones(L))
+    laplace = 2.0 * np.eye(L) - np.eye(L, k=1) - np.eye(L, k=-1)
+    laplace[0, 0] = laplace[-1, -1] = 1.0
+    expected = np.linalg.eigvalsh(laplace)[1:]
+    assert_allclose(axis.frequencies[:-1], expected / expected[0], rtol=1e-9)
+    assert np.isinf(axis.frequencies[-1])
+
+
+def test_functions_of_an_isotropic_prior_are_as_rough_along_diagonals_as_along_columns():
+    L = 60
+    axis = Axis.from_features(np.tri(L), np.ones(L))
+
+    def rise_along_diagonal(pair):
+        """Mean squared rise over 3 and 4 levels of two columns, relative to that over 5 of one."""
+        kernel = pair.kernel().reshape(L, L, L, L)  # first, second level of rows, then of columns
+
+        def rise(a, b):
+            k = L // 2
+            same = kernel[k, k, k, k] + kernel[k + a, k + a, k + b, k + b]
+            return same - 2.0 * kernel[k, k + a, k, k + b]
+
+        return rise(3, 4) / rise(5, 0)
+
+    assert rise_along_diagonal(PairTable.isotropic(axis, axis, 1.5)) == pytest.approx(1.0, abs=0.05)
+    assert rise_along_diagonal(PairTable(axis, axis)) > 1.15
+
+
 def test_an_axis_without_weights_is_defined():
     axis = Axis.from_features(np.eye(3), np.zeros(3))
-    assert_allclose(axis.kernel, np.eye(3) - 1.0 / 3.0, atol=1e-12)
+    assert_allclose(axis.functions @ axis.functions.T, np.eye(3) - 1.0 / 3.0, atol=1e-12)
+    none = Axis.from_features(np.zeros((3, 3)), np.ones(3))
+    assert_allclose(PairTable.isotropic(axis, none, 1.5).levels_of(np.ones(9)), 0.0, atol=1e-12)

@@ -98,6 +98,18 @@ def test_the_number_of_pairs_is_selected_on_held_out_rows():
     assert len(logistic(n_pairs="auto", solver="additive").fit(X, y).pairs_) <= 2
 
 
+@pytest.mark.parametrize(("is_smooth", "order"), [(True, 2.0), (False, 1.25)])
+def test_the_smoothness_of_pairs_is_selected_on_held_out_rows(is_smooth, order):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(3_000, 2))
+    cells = np.sign(rng.normal(size=(16, 16)))[tuple((16.0 * X).astype(int).T)]
+    y = np.sin(6.0 * X.sum(axis=1)) if is_smooth else cells
+    y = y + 0.5 * rng.normal(size=len(y))
+    machine = InfiniteEnsembleRegressor(solver="additive", loss="squared", n_pairs="auto").fit(X, y)
+    (pairs,) = (each for each in machine.tables_.blocks if len(each.column_pairs) > 0)
+    assert pairs.order == order
+
+
 def test_named_pairs_come_first_and_count():
     X, y = classes(1_500)
     named = [("town", "constant"), ("constant", "town"), (0, 1)]

@@ -33,8 +33,6 @@ from kernsemble.svm.backends.tables.cells import CellTables
 from kernsemble.svm.backends.tables.pairs import FittedPairs
 from kernsemble.svm.backends.tables.slices import ShapeTables
 
-RCOND = 1e-9  # smallest relative singular value of the functions of a column in a pair
-
 ColumnCategories = Sequence[tuple[Any, ...] | None]
 
 
@@ -202,12 +200,12 @@ def _number_category_term(
 def _pair_functions(
     block: FittedPairs, machine: int, categories: ColumnCategories
 ) -> Iterator[PairFunction]:
-    for (first, second, heights), weight in zip(block, block.weights, strict=True):
+    for (first, second, heights), weight, table in zip(
+        block, block.weights, block.tables(), strict=True
+    ):
         sides = [PairSide.from_column(each, categories[each.column]) for each in (first, second)]
         mine = heights[machine]
-        inverses = [np.linalg.pinv(each.functions, rcond=RCOND) for each in (first, second)]
-        z = inverses[0] @ mine @ inverses[1].T
-        norm = float((z**2).sum()) / weight if weight > 0.0 else 0.0
+        norm = table.squared_norm(mine) / weight if weight > 0.0 else 0.0
         yield PairFunction(sides[0], sides[1], mine, norm)
 
 

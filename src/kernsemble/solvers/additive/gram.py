@@ -13,6 +13,7 @@ import numpy as np
 from kernsemble._jit import jit
 from kernsemble._typing import FloatArray, IntArray
 from kernsemble.solvers.additive.hessian import solve_definite
+from kernsemble.solvers.additive.pair_tables import PairTable
 from kernsemble.solvers.additive.tables import Tables
 
 ROWS_PER_TASK = 64
@@ -61,11 +62,19 @@ class RowProducts:
         def work(first: int) -> None:
             span = slice(first, min(first + ROWS_PER_TASK, n))
             _fill_rows(positions, norms, shares, names, span.start, span.stop, matrix)
-            for pair, mine in zip(tables.pairs, cells, strict=True):
-                pair.add_products(mine, span.start, span.stop, matrix)
 
-        tables.share(work, range(0, n, ROWS_PER_TASK), n * n * tables.n_tables)
+        tables.share(work, range(0, n, ROWS_PER_TASK), n * n * n_trees)
+        for pair, mine in zip(tables.pairs, cells, strict=True):
+            self._add_pair(pair, mine, matrix)
         return matrix
+
+    def _add_pair(self, pair: PairTable, cells: IntArray, matrix: FloatArray) -> None:
+        n, kernel = len(cells), pair.kernel()
+
+        def work(first: int) -> None:
+            pair.add_products(kernel, cells, first, min(first + ROWS_PER_TASK, n), matrix)
+
+        self.tables.share(work, range(0, n, ROWS_PER_TASK), n * n)
 
 
 def solve_by_rows(

@@ -24,10 +24,11 @@ class NewtonSystem:
 
     For n rows with a curvature, a product costs :math:`2 n D` additions; a factor of the levels
     costs :math:`n D^2/2` additions and :math:`M^3/3` multiplications, one of the rows
-    :math:`n^2 D/2` comparisons (once for rows and those among them) and :math:`n^3/3`
-    multiplications. Products are tried if the number used by the previous step costs at most as
-    much as a factor, and stop where they cost more; if they did not suffice, twice as many are
-    expected for the next steps. Tables of pairs have too many levels for a factor of the levels.
+    :math:`n^2 D/2` comparisons and the kernels of pairs (once for rows and those among them) and
+    :math:`n^3/3` multiplications. Products are tried if the number used by the previous step costs
+    at most as much as a factor, and stop where they cost more; if they did not suffice, twice as
+    many are expected for the next steps. Tables of pairs have too many levels for a factor of the
+    levels.
 
     Parameters
     ----------
@@ -75,7 +76,8 @@ class NewtonSystem:
             return np.inf
         n, n_new = float(len(rows)), self.row_products.n_new(rows)
         comparisons = 0.5 * n_new**2 * self.tables.n_tables / COMPARISONS_PER_ADDITION
-        return comparisons + n**3 / 3.0 / MULTIPLICATIONS_PER_ADDITION
+        kernels = sum(pair.multiplications_of_kernel for pair in self.tables.pairs) * (n_new > 0)
+        return comparisons + (n**3 / 3.0 + kernels) / MULTIPLICATIONS_PER_ADDITION
 
     def _products_worth(self, factor: float, n: int) -> int:
         """Return the number of products that cost as much as a factor."""

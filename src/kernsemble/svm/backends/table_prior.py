@@ -21,9 +21,12 @@ class TablePrior:
         The columns of each pair.
     pair_weights : array of shape (n_pairs,)
         The factors of their kernels.
+    order : float
+        The order of their isotropic prior.
     """
 
     columns: IntArray
     weights: FloatArray
     pairs: IntArray
     pair_weights: FloatArray
+    order: float

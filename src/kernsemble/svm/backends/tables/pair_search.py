@@ -5,7 +5,8 @@ r"""The search for pairs of columns: which pairs have a table, and the weights o
 2. A screen of all pairs (`pair_screen`) returns candidates, and the weights of all tables are
    learned together. Candidates are ranked by the variance of their functions.
 3. ``n_pairs = "auto"`` does this on some of the rows first. The loss of the others selects the
-   number of pairs, and how far weights are shrunk towards a common one.
+   number of pairs, how far weights are shrunk towards a common one, and the order of the prior of
+   pairs: how smooth their functions are.
 
 Weights are those of a prior, which does not depend on the number of rows: they are learned from at
 most 50,000 of them.
@@ -47,6 +48,8 @@ MORE_CANDIDATES = 8  # number of candidates besides
 TRIED = (0, 1, 2, 3, 5, 8, 12, 18, 27, 40)  # numbers of pairs that are compared for "auto"
 N_SHARED = 2.0  # number of parameters with the common weight
 SHARED = (0.0, N_SHARED, np.inf)  # numbers of these that are compared for "auto"
+ORDER = 1.5  # order of the prior of pairs: functions as rough as those of single columns
+ORDERS = (1.25, ORDER, 2.0)  # orders that are compared for "auto"
 N_FOLDS = 3  # number of folds that settings are compared on
 N_PARTS = 8  # number of parts of the rows of a fold, for the standard error of a difference
 STANDARD_ERRORS = 0.5  # fewer pairs are preferred within this distance of the smallest loss
@@ -101,7 +104,9 @@ def blocks_with_pairs(
     views = replace(slicing.views, factors=found.weights[: len(slicing.codes)])
     weighted: list[Block] = [replace(slicing, views=views), *blocks[1:]]
     if len(found.pairs) > 0:
-        weighted.append(PairBlock.from_codes(columns, codes, found.pairs, found.pair_weights))
+        weighted.append(
+            PairBlock.from_codes(columns, codes, found.pairs, found.pair_weights, found.order)
+        )
     starts = [
         each if isinstance(loss, Smooth) or len(each.beta) == tables.n_rows else None
         for loss, each in zip(losses, found.solutions, strict=True)
@@ -139,6 +144,8 @@ class Found:
         Indices of the columns of each pair.
     pair_weights : array of shape (n_pairs,)
         Weights of their tables.
+    order : float
+        Order of their prior.
     solutions : list of AdditiveSolution
         The machines on the rows that were used, from which others can start.
     """
@@ -146,6 +153,7 @@ class Found:
     weights: FloatArray
     pairs: IntArray
     pair_weights: FloatArray
+    order: float
     solutions: list[AdditiveSolution]
 
 
@@ -171,6 +179,8 @@ class PairSearch:
         Indices of the columns of pairs that are taken in any case.
     n_shared : float
         Number of parameters with the common weight; see `evidence`.
+    order : float
+        Order of the isotropic prior of pairs; see `pair_tables`.
     """
 
     tables: Tables
@@ -181,6 +191,7 @@ class PairSearch:
     codes: IntArray
     named: IntArray
     n_shared: float = N_SHARED
+    order: float = ORDER
 
     def run(self, n_pairs: NumberOfPairs) -> Found:
         """Return the pairs and the weights of all tables."""
@@ -188,8 +199,7 @@ class PairSearch:
         search = self._among(rng)
         if n_pairs == "auto":
             numbers = sorted({max(n, len(self.named)) for n in TRIED})
-            n_shared, n_pairs = search._best_setting(numbers, rng)
-            search = replace(search, n_shared=n_shared)
+            search, n_pairs = search._best_setting(numbers, rng)
         return search._found(n_pairs, search._without_pairs())
 
     def _among(self, rng: np.random.Generator) -> "PairSearch":
@@ -206,28 +216,34 @@ class PairSearch:
             codes=self.codes[:, present],
         )
 
-    def _best_setting(self, numbers: Sequence[int], rng: np.random.Generator) -> tuple[float, int]:
-        """Return `n_shared` and the number of pairs with the smallest loss of held-out rows.
+    def _best_setting(
+        self, numbers: Sequence[int], rng: np.random.Generator
+    ) -> tuple["PairSearch", int]:
+        """Return the settings and the number of pairs with the smallest loss of held-out rows.
 
         Every row is held out once; in large tables a part of them is. Fewer pairs are taken if
-        their loss is within `STANDARD_ERRORS` of the smallest one.
+        their loss is within `STANDARD_ERRORS` of the smallest one; the order is selected last.
         """
         part = rng.permutation(self.tables.n_rows) % (N_FOLDS * N_PARTS)
-        folds = range(N_FOLDS if self.codes.size <= ENTRIES_FOR_FOLDS else 1)
         searches = [replace(self, n_shared=n_shared) for n_shared in SHARED]
-        losses = np.array(  # (setting, part, number)
-            [
-                np.concatenate([each._held_out_losses(part, fold, numbers) for fold in folds])
-                for each in searches
-            ]
-        )
+        losses = np.array([each._losses(part, numbers) for each in searches])
         totals = losses.sum(axis=1)
         best, number = np.unravel_index(np.argmin(totals), totals.shape)
         excess = losses - losses[best, :, number, np.newaxis]
         errors = excess.std(axis=1, ddof=1) * np.sqrt(excess.shape[1])
         is_close = excess.sum(axis=1) <= STANDARD_ERRORS * errors
         fewest = int(np.argmax(is_close.any(axis=0)))
-        return SHARED[int(np.argmin(totals[:, fewest]))], numbers[fewest]
+        search, n_pairs = searches[int(np.argmin(totals[:, fewest]))], numbers[fewest]
+        if n_pairs > 0:
+            searches = [replace(search, order=order) for order in ORDERS]
+            by_order = [each._losses(part, [n_pairs]).sum() for each in searches]
+            search = searches[int(np.argmin(by_order))]
+        return search, n_pairs
+
+    def _losses(self, part: IntArray, numbers: Sequence[int]) -> FloatArray:
+        """Return the loss of each part of all folds with each number of pairs."""
+        folds = range(N_FOLDS if self.codes.size <= ENTRIES_FOR_FOLDS else 1)
+        return np.concatenate([self._held_out_losses(part, fold, numbers) for fold in folds])
 
     def _held_out_losses(self, part: IntArray, fold: int, numbers: Sequence[int]) -> FloatArray:
         """Return the loss of each part of a fold with each number of pairs, fitted to the rest."""
@@ -258,7 +274,7 @@ class PairSearch:
     def _without_pairs(self) -> Found:
         """Return the machines without pairs, with learned weights."""
         none = np.empty((0, 2), dtype=np.intp)
-        start = Found(self._start_weights, none, np.empty(0), [])
+        start = Found(self._start_weights, none, np.empty(0), self.order, [])
         return self._learned(self._fitted(start))
 
     def _found(self, n_pairs: int, first: Found) -> Found:
@@ -298,8 +314,14 @@ class PairSearch:
         mains = self.tables.weighted(found.weights)
         if len(found.pairs) == 0:
             return mains
-        tables = pair_tables(self.columns, found.pairs, found.pair_weights)
+        tables = pair_tables(self.columns, found.pairs, found.pair_weights, found.order)
         return mains.with_pairs(cells(self.columns, self.codes, found.pairs), tables)
+
+    def _variances_of_pairs(self, found: Found) -> list[FloatArray]:
+        """Return the variances of the features of each pair with weight 1."""
+        ones = np.ones(len(found.pairs))
+        tables = pair_tables(self.columns, found.pairs, ones, found.order)
+        return [each.variances() for each in tables]
 
     def _start(self, found: Found, last: Found) -> Found:
         """Return pairs and weights with starts from other solutions, where tables are shared."""
@@ -349,11 +371,7 @@ class PairSearch:
 
     def _learned(self, found: Found, n_updates: int = N_UPDATES) -> Found:
         """Return the machines after some updates of the weights."""
-        products = [
-            np.outer(self.columns[a].variances, self.columns[b].variances).ravel()
-            for a, b in found.pairs.tolist()
-        ]
-        variances = [*self.variances, *products]
+        variances = [*self.variances, *self._variances_of_pairs(found)]
         is_learned = np.array([len(each) > 0 for each in variances])
         for _ in range(n_updates):
             old = np.concatenate([found.weights, found.pair_weights])
@@ -375,8 +393,8 @@ class PairSearch:
     def _sizes(self, found: Found) -> FloatArray:
         """Return the variance of the function of each pair, for independent columns."""
         spans, sizes = self._spans(found), np.zeros(len(found.pairs))
-        for k, (a, b) in enumerate(found.pairs.tolist()):
+        pairs = zip(found.pairs.tolist(), self._variances_of_pairs(found), strict=True)
+        for k, ((a, b), variances) in enumerate(pairs):
             span, weight = spans[a, b]
-            variances = np.outer(self.columns[a].variances, self.columns[b].variances).ravel()
             sizes[k] = sum(weight * variances @ each.z[span] ** 2 for each in found.solutions)
         return sizes

@@ -5,9 +5,8 @@ weights; missing values have their own. Of categories the most frequent have the
 the others share one. A category that was not in the training rows is at the root of its column, as
 in the table of the column itself.
 
-The kernel of a pair is :math:`\tau \bar K_a \bar K_b / V_a V_b` of the kernels of its columns,
-centred on the training rows, with V the mean distance of two rows in either: for independent
-columns its mean distance is :math:`\tau`.
+The prior of a pair is isotropic, as in `pair_tables`. Its kernel is scaled so that for independent
+columns the mean distance of two rows is :math:`\tau`, the weight of the pair.
 """
 
 from collections.abc import Iterator, Sequence
@@ -60,7 +59,7 @@ class CoarseColumn(Value):
     @property
     def axis(self) -> Axis:
         """The functions of coarse levels."""
-        return Axis(self.functions, self.variances)
+        return Axis(self.functions, self.variances, not self.levels.holds_categories)
 
     @property
     def n_groups(self) -> int:
@@ -188,6 +187,8 @@ class FittedPairs(FittedBlock):
         Indices of the columns of each pair among these.
     weights : array of shape (n_pairs,)
         The factor :math:`\tau` of the kernel of each pair.
+    order : float
+        The order q of the prior.
     heights : tuple of arrays of shape (n_machines, n_cells)
         The values of every machine in the cells of each pair, row by row.
     """
@@ -195,6 +196,7 @@ class FittedPairs(FittedBlock):
     columns: tuple[CoarseColumn, ...]
     pairs: IntArray
     weights: FloatArray
+    order: float
     heights: tuple[FloatArray, ...]
 
     def __iter__(self) -> Iterator[tuple[CoarseColumn, CoarseColumn, FloatArray]]:
@@ -202,6 +204,10 @@ class FittedPairs(FittedBlock):
         for (a, b), heights in zip(self.pairs.tolist(), self.heights, strict=True):
             first, second = self.columns[a], self.columns[b]
             yield first, second, heights.reshape(len(heights), first.n_groups, second.n_groups)
+
+    def tables(self) -> list[PairTable]:
+        """Return the tables of all pairs, with weight 1 each."""
+        return pair_tables(self.columns, self.pairs, np.ones(len(self.pairs)), self.order)
 
     @property
     def column_pairs(self) -> list[tuple[int, int]]:
@@ -230,6 +236,7 @@ class PairBlock(Block):
     columns: tuple[CoarseColumn, ...]
     indices: IntArray
     weights: FloatArray
+    order: float
 
     @classmethod
     def from_codes(
@@ -238,11 +245,12 @@ class PairBlock(Block):
         codes: IntArray,
         indices: IntArray,
         weights: FloatArray,
+        order: float,
     ) -> Self:
         """Return the pairs of columns, given the coarse level of every row in each."""
         used, places = np.unique(indices, return_inverse=True)
         some = tuple(columns[k] for k in used.tolist())
-        return cls(cells(columns, codes, indices), some, places.reshape(-1, 2), weights)
+        return cls(cells(columns, codes, indices), some, places.reshape(-1, 2), weights, order)
 
     @property
     def error(self) -> float:
@@ -257,18 +265,18 @@ class PairBlock(Block):
 
     @property
     def pairs(self) -> list[PairTable]:
-        return pair_tables(self.columns, self.indices, self.weights)
+        return pair_tables(self.columns, self.indices, self.weights, self.order)
 
     def fitted(self, heights: Sequence[FloatArray]) -> FittedPairs:
-        return FittedPairs(self.columns, self.indices, self.weights, tuple(heights))
+        return FittedPairs(self.columns, self.indices, self.weights, self.order, tuple(heights))
 
 
 def pair_tables(
-    columns: Sequence[CoarseColumn], indices: IntArray, weights: FloatArray
+    columns: Sequence[CoarseColumn], indices: IntArray, weights: FloatArray, order: float
 ) -> list[PairTable]:
-    """Return the tables of pairs of columns with the weights of their kernels."""
+    """Return the tables of pairs of columns, with isotropic priors of these weights."""
     return [
-        PairTable(columns[a].axis, columns[b].axis).weighted(weight)
+        PairTable.isotropic(columns[a].axis, columns[b].axis, order).weighted(weight)
         for (a, b), weight in zip(indices.tolist(), weights, strict=True)
     ]
 

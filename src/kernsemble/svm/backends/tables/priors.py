@@ -9,7 +9,7 @@ from kernsemble._memory import Budget
 from kernsemble._typing import FloatArray, IntArray
 from kernsemble.svm.backends.table_prior import TablePrior
 from kernsemble.svm.backends.tables.blocks import Block
-from kernsemble.svm.backends.tables.pair_search import AUTO_PAIRS, bytes_of_codes
+from kernsemble.svm.backends.tables.pair_search import AUTO_PAIRS, ORDER, bytes_of_codes
 from kernsemble.svm.backends.tables.pairs import PairBlock, coarse_codes, coarse_columns
 from kernsemble.svm.backends.tables.slices import Slicing
 
@@ -25,12 +25,12 @@ def prior_of(blocks: Sequence[Block]) -> TablePrior:
     assert isinstance(slicing, Slicing)
     weights = slicing.views.factors
     assert weights is not None
-    pairs, pair_weights = np.empty((0, 2), dtype=np.intp), np.empty(0)
+    pairs, pair_weights, order = np.empty((0, 2), dtype=np.intp), np.empty(0), ORDER
     for block in blocks:
         if isinstance(block, PairBlock):
             pairs = np.array([each.column for each in block.columns])[block.indices]
-            pair_weights = block.weights
-    return TablePrior(slicing.views.columns_seen, weights, pairs, pair_weights)
+            pair_weights, order = block.weights, block.order
+    return TablePrior(slicing.views.columns_seen, weights, pairs, pair_weights, order)
 
 
 def with_prior(blocks: Sequence[Block], prior: TablePrior) -> list[Block]:
@@ -50,7 +50,7 @@ def with_prior(blocks: Sequence[Block], prior: TablePrior) -> list[Block]:
         indices = np.array([[places[a], places[b]] for a, b in prior.pairs[known].tolist()])
         codes = coarse_codes(slicing, columns)
         weights = prior.pair_weights[known]
-        weighted.append(PairBlock.from_codes(columns, codes, indices, weights))
+        weighted.append(PairBlock.from_codes(columns, codes, indices, weights, prior.order))
     return weighted
 
 
