@@ -1,4 +1,4 @@
-r"""One GPU: the squared loss and the hinge at 10⁴ to 10⁶ rows, and products with a kernel.
+r"""One GPU: the squared loss and the hinge at 10⁵ and 10⁶ rows, and products with a kernel.
 
 All problems are threenorm with 20 features in float32, with the seeds of ``bench_scale.py``;
 seconds are those of ``fit`` with rows and machine in the memory of the process, after a small fit
@@ -10,13 +10,15 @@ line of a file in the folder ``--store``, or of the folder in the environment va
 - ``hinge``: 10⁵ rows to tol = 1e-3, and 20,000 rows by the device and by the processor
 - ``products``: K v at 10⁶ rows for 1, 16 and 32 columns
 - ``agreement``: decision values against the exact backend, and of saved machines without the GPU
-- ``sizes``: error and seconds at 10⁴, 10⁵ and 10⁶ rows, beside machines on leaves of the processor
+- ``vote``: ``kernel="auto"`` on the device, of 10⁴ rows and more
 
 A product computes per pair of rows :math:`2 D` additions for the distance (subtract, add; the
 absolute value is free), three operations for the kernel and one per column. None of the additions
 can be fused, so each takes the issue slot that the peak counts as two operations: the roofline of
 the product is ``multiprocessors x 128 x clock`` instructions per second, half of the peak in
-operations, and memory is no limit (rows stay in the cache).
+operations, and memory is no limit (rows stay in the cache). Products of rows with themselves may
+compute each pair once, and are counted as if they did not. Error against seconds by number of
+rows is in ``bench_scale.py --methods trees_gpu trees_local``.
 
 Run from the repository: ``PYTHONPATH=src python benchmarks/bench_gpu.py``; ``--render`` only prints
 the tables of stored records.
@@ -46,7 +48,7 @@ from kernsemble.svm import InfiniteEnsembleClassifier, InfiniteEnsembleClassifie
 from kernsemble.svm.backends import BACKENDS
 
 STORE = Path(__file__).parent / "results" / "gpu"
-CS = (0.25, 1.0, 4.0, 16.0, 64.0)
+CS = (0.0625, 0.25, 1.0, 4.0, 16.0)
 TEST_ROWS = 20_000
 LARGE, MEDIUM, SMALL = 1_000_000, 100_000, 20_000
 OPERATIONS_OF_KERNEL = (
@@ -218,15 +220,17 @@ class Bench:
                         elsewhere=elsewhere(machines[1], rows, found) if is_first else None,
                     )
 
-    def sizes(self) -> None:
-        """Return error and seconds at three sizes, on the device and on the processor."""
-        for n in (10_000, MEDIUM, self.options.large_rows):
-            rows = threenorm(n)
-            machine = self.selection() if n <= MEDIUM else classifier(C=self.best_C)
-            self.record("sizes", solver="cuda", **self.fit(machine, *rows))
-            if n <= self.options.local_rows:
-                local = classifier(C=self.best_C, solver="local", random_state=0)
-                self.record("sizes", solver="local", **self.fit(local, *rows))
+    def vote(self) -> None:
+        """Fit the automatic machine, whose kernels the device solves."""
+        for n in (10_000, 30_000):
+            machine = InfiniteEnsembleClassifierCV("auto", solver="cuda", random_state=0)
+            values: dict[str, Any] = {"rows": n}
+            X, y = threenorm(n)
+            with self.timed(values):
+                machine.fit(X, y)
+            values["error"] = 1.0 - machine.score(*threenorm(TEST_ROWS, 1))
+            members = [f"{each.share:.0%} {each.name}" for each in machine.members_]
+            self.record("vote", **values, members=", ".join(members))
 
 
 def elsewhere(machine: Any, X: np.ndarray, expected: np.ndarray) -> float:
@@ -283,7 +287,7 @@ def main() -> None:
     """Measure the sections."""
     sections: dict[str, Callable[[Bench], None]] = {
         name: getattr(Bench, name)
-        for name in ("products", "squared", "hinge", "large", "agreement", "sizes")
+        for name in ("products", "squared", "hinge", "large", "agreement", "vote")
     }
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sections", nargs="+", default=list(sections), choices=list(sections))
@@ -292,7 +296,6 @@ def main() -> None:
     parser.add_argument("--converged", type=float, help="second residual of the section large")
     parser.add_argument("--rank", type=int, help="number of pivots of the preconditioner")
     parser.add_argument("--large-rows", type=int, default=LARGE)
-    parser.add_argument("--local-rows", type=int, default=MEDIUM, help="largest set of leaves")
     parser.add_argument("--C", type=float, default=4.0, help="C where none is selected")
     options = parser.parse_args()
     if not options.render:

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from sklearn.model_selection import GroupShuffleSplit, train_test_split
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import SVC
 
 from kernsemble.datasets import Dataset, Split, load, make_threenorm
@@ -53,6 +55,14 @@ def support_vectors(is_category: np.ndarray, seed: int, task: str) -> Any:  # no
     return SVC()
 
 
+def squared_trees(is_category: np.ndarray, seed: int, task: str, solver: str) -> Any:  # noqa: ARG001
+    """Return our classifier of trees for the squared loss, on rows in single precision."""
+    machine = InfiniteEnsembleClassifier(
+        "laplacian", loss="squared", solver=solver, random_state=seed
+    )
+    return make_pipeline(FunctionTransformer(np.float32), machine)
+
+
 def intelex(is_category: np.ndarray, seed: int, task: str) -> Any:  # noqa: ARG001
     """Return the support vector classifier of scikit-learn-intelex."""
     from sklearnex import svm
@@ -65,6 +75,8 @@ AT_SCALE: dict[str, Method] = {
     "stumps": partial(classifier, kernel="stump"),
     "perceptrons": partial(classifier, kernel="perceptron"),
     "trees": partial(classifier, kernel="laplacian"),
+    "trees_local": partial(squared_trees, solver="local"),
+    "trees_gpu": partial(squared_trees, solver="cuda"),
     "logistic_tuned": partial(tuned, loss="logistic", scoring="roc_auc"),
     "hinge_tuned": partial(tuned, loss="hinge", scoring=None),
     "svc": support_vectors,

@@ -24,6 +24,7 @@ from kernsemble.svm.backends import BACKENDS
 from kernsemble.svm.backends.device import CudaBackend, machines
 from kernsemble.svm.backends.device.machines import DeviceMachines, find_device
 from kernsemble.svm.backends.device.prepared import DeviceTuning
+from kernsemble.svm.vote import machines as vote_machines
 
 pytestmark = pytest.mark.large  # too slow without compilation
 
@@ -257,3 +258,33 @@ def test_the_memory_of_the_device_is_asked_for(monkeypatch):
     monkeypatch.setattr(HostDevice, "free_memory", lambda device: 2 * 150**2 * 8)
     little = InfiniteEnsembleClassifier(Laplacian(), **settings).fit(X, y)
     assert little.relative_residual_[0] <= 1e-3
+
+
+@pytest.mark.parametrize("tuning", [FACTORS, BY_PRODUCTS], ids=["factors", "by products"])
+def test_a_vote_on_the_device_is_that_of_the_exact_backend(backend, tuning, tmp_path, monkeypatch):
+    backend(tuning)
+    monkeypatch.setattr(InfiniteEnsembleRegressorCV, "_min_device_rows", 100)
+    settings = {"scaling": ["rank", "learned"], "cv": 3, "random_state": 0, "tol": 1e-8}
+    exact, found = (
+        InfiniteEnsembleRegressorCV("auto", solver=solver, **settings).fit(X, target)
+        for solver in ("exact", "cuda")
+    )
+    assert (exact.solver_, found.solver_) == ("exact", "cuda")
+    assert [each.name for each in found.members_] == [each.name for each in exact.members_]
+    assert_allclose(found.predict(Z), exact.predict(Z), atol=1e-4)
+    values = found.predict(Z)
+    kernels = [each for each in found.members_ if each.shares_rows]
+    assert kernels
+    assert all(isinstance(each.machines, DeviceMachines) for each in kernels)
+    again = load(save(found, tmp_path / "vote.skops"))
+    monkeypatch.setattr(vote_machines, "find_device", lambda name: None)
+    assert_allclose(again.predict(Z), values, atol=1e-8)
+
+
+def test_a_vote_takes_a_device_that_is_there_for_many_rows(backend, monkeypatch):
+    monkeypatch.setattr(InfiniteEnsembleRegressorCV, "_min_device_rows", 100)
+    settings = {"scaling": "rank", "cv": 2, "random_state": 0}
+    for rows_worth, solver in ((100, "cuda"), (200, "exact")):
+        backend(rows_worth=rows_worth)
+        vote = InfiniteEnsembleRegressorCV("auto", **settings).fit(X, target)
+        assert vote.solver_ == solver

@@ -30,6 +30,7 @@ from scipy.linalg import solve
 
 from kernsemble._typing import FloatArray, IntArray
 from kernsemble._value_object import short_repr
+from kernsemble.solvers.array_modules import between
 from kernsemble.solvers.cholesky import HOST, LinearAlgebra
 
 CONSTANTS = (0.0, 1.0, 1e2, 1e4)  # added to K, in units of its mean absolute diagonal value
@@ -137,8 +138,8 @@ class Ridge:
         P, xp, found = self.projection, self.algebra.xp, list[FloatArray]()
         for fold in folds:
             order = np.argsort(fold, kind="stable")
+            block = _symmetric(between(P, fold[order], fold[order], xp), xp)
             rows, predicted = xp.asarray(fold[order]), xp.empty((len(fold), y.shape[1]))
-            block = _symmetric(P[rows[:, np.newaxis], rows], xp)
             predicted[xp.asarray(order)] = y[rows] - _solve_symmetric(block, beta[rows], xp)
             found.append(predicted)
         return found

@@ -78,7 +78,8 @@ class InfiniteEnsembleRegressorCV(SelectsSettings, EnsembleRegressor):
         float32 rows for speed (needs ``kernsemble[cuda]``). "auto" is
         exact while the matrix is cheap, and additive for more rows, losses other than the hinge,
         missing values, and categories if the kernel is such a sum; from 10,000 rows on it is "cuda"
-        where there is a GPU that has the kernel. A vote is exact or local.
+        where there is a GPU that has the kernel. A vote is exact, local or on the
+        GPU.
     loss : {"auto", "epsilon_insensitive", "squared"}, default="auto"
         Loss function: that of support vector regression, or half the squared error, which has
         no epsilon, and whose C does not depend on the unit of y. "auto" is the second for a vote

@@ -8,6 +8,7 @@ import numpy as np
 from kernsemble._threads import blocks
 from kernsemble._typing import FloatArray, IntArray
 from kernsemble.solvers import Fold, Solution, Status
+from kernsemble.solvers.array_modules import between
 from kernsemble.solvers.cholesky import HOST, LinearAlgebra
 from kernsemble.solvers.losses import Squared
 from kernsemble.solvers.ridge import Ridge
@@ -36,7 +37,7 @@ def solve_least_squares(
     found: dict[int, tuple[IntArray, Solution]] = {}
     for group in groups_of(problems):
         rows, y = group.rows, algebra.to_device(group.targets)
-        part = K if len(rows) == len(K) else _between(K, rows, rows, algebra.xp)
+        part = K if len(rows) == len(K) else between(K, rows, rows, algebra.xp)
         strengths = C * group.strengths
         beta, bias = Ridge.from_matrix(part, strengths, algebra=algebra).solve(y)
         values = part @ beta.astype(part.dtype)
@@ -76,12 +77,10 @@ def solve_least_squares_and_fold(
 
 def _upper_triangle(K: FloatArray, order: IntArray, xp: Any) -> FloatArray:
     """Return the matrix with rows and columns in another order, at least its upper triangle."""
-    if xp is not np:
-        return _between(K, order, order, xp)
-    found = np.empty_like(K, order="C")
+    found, places = xp.empty(K.shape, K.dtype), xp.asarray(order)
     for span in blocks(len(K), ROWS_OF_A_COPY):
-        rows = K.take(order[span], axis=0)
-        found[span, span.start :] = rows.take(order[span.start :], axis=1)
+        rows = K.take(places[span], axis=0)
+        found[span, span.start :] = rows.take(places[span.start :], axis=1)
     return found
 
 
@@ -121,7 +120,7 @@ def _left_out(
     """
     rows, strengths, xp = group.rows, group.strengths, algebra.xp
     y = algebra.to_device(group.targets)
-    part = K if len(rows) == len(K) else _between(K, rows, rows, xp)
+    part = K if len(rows) == len(K) else between(K, rows, rows, xp)
     known = [each[each >= 0] for each in places]
     n, n_left = float(len(rows)), np.array([len(each) for each in known])
     is_whole = len(rows) == len(K)
@@ -134,18 +133,13 @@ def _left_out(
         return
     for fold, mine in enumerate(known):
         kept = np.delete(np.arange(len(rows)), mine)
-        block, known = _between(part, kept, kept, xp), y[algebra.to_device(kept)]
-        across = _between(K, held_out[fold], rows[kept], xp)
+        block, known = between(part, kept, kept, xp), y[algebra.to_device(kept)]
+        across = between(K, held_out[fold], rows[kept], xp)
         for c, C in enumerate(Cs):
             A = block if len(Cs) == 1 else block.copy()
             ridge = Ridge.from_matrix(A, C * strengths[kept], out=A, algebra=algebra)
             beta, bias = ridge.solve(known)
             yield c, fold, across @ beta.astype(across.dtype) + bias
-
-
-def _between(K: FloatArray, rows: IntArray, columns: IntArray, xp: Any) -> FloatArray:
-    """Return the matrix between some rows and some columns."""
-    return K[xp.asarray(rows)[:, np.newaxis], xp.asarray(columns)]
 
 
 def groups_of(problems: Sequence[Problem]) -> Iterator[Group]:

@@ -22,7 +22,13 @@ from kernsemble.preprocessing import ScalingKind
 from kernsemble.preprocessing.supervised import accepts_categories
 from kernsemble.solvers.losses import LOSSES, Squared, default_loss
 from kernsemble.svm.backends import BACKENDS, cheapest_backend
-from kernsemble.svm.backends.base import Backend, Candidate, SolverSettings, TrainingRows
+from kernsemble.svm.backends.base import (
+    Backend,
+    Candidate,
+    SolverSettings,
+    TrainingRows,
+    Workload,
+)
 from kernsemble.svm.estimator import KernelMachine, as_list
 from kernsemble.svm.model_selection.cross_validation import CrossValidation, warn_unless_converged
 from kernsemble.svm.model_selection.grid import PenaltyGrid, Selection, Variant, search_grid
@@ -40,12 +46,12 @@ from kernsemble.svm.model_selection.race import (
 from kernsemble.svm.model_selection.search_summary import SearchSummary, listed, scales
 from kernsemble.svm.vote.effort import MAX_FINALISTS, TRIAL_ROWS, Effort
 from kernsemble.svm.vote.machines import VoteMachines
-from kernsemble.svm.vote.portfolio import entrants, needs_effects
+from kernsemble.svm.vote.portfolio import WIDTHS, entrants, needs_effects
 from kernsemble.svm.vote.problem import VoteProblem
 from kernsemble.svm.vote.trials import Clock, Trials, VoteBackends
-from kernsemble.svm.vote.voting import Vote, Voting
+from kernsemble.svm.vote.voting import MAX_RACE_ROWS, Vote, Voting
 
-EXACT, LOCAL, TABLES = "exact", "local", "additive"  # backends of a vote
+EXACT, LOCAL, TABLES, DEVICE = "exact", "local", "additive", "cuda"  # backends of a vote
 MATRICES_OF_A_VOTE = 2.5  # number of matrices between all rows in memory
 
 
@@ -61,6 +67,8 @@ class SelectsSettings(KernelMachine):
     default_grid: ClassVar[Sequence[float]]
     _max_exact_rows: ClassVar[int] = MAX_ROWS  # of a vote on matrices of all rows
     _max_trial_rows: ClassVar[int] = TRIAL_ROWS  # of finalists of a vote on leaves
+    _max_device_rows: ClassVar[int] = 100_000  # of a vote on a device,
+    _min_device_rows: ClassVar[int] = MAX_RACE_ROWS + 1  # whose race is on the processor
 
     @property
     def _merges_equal_rows(self) -> bool:
@@ -130,8 +138,20 @@ class SelectsSettings(KernelMachine):
 
     def _solver_of_vote(self, rows: TrainingRows) -> str:
         """Return the solver of the kernels of a vote: on leaves if there are too many rows."""
+        if self._votes_on_device(rows):
+            return DEVICE
         is_local = self.solver == LOCAL or rows.n_rows > self._exact_rows
         return LOCAL if is_local else EXACT
+
+    def _votes_on_device(self, rows: TrainingRows) -> bool:
+        """Return whether the kernels of a vote are solved on a device, for columns of numbers."""
+        few = self._min_device_rows <= rows.n_rows <= self._max_device_rows
+        if not few or self.solver not in {"auto", DEVICE}:
+            return False
+        if sparse.issparse(rows.X) or needs_effects(rows):
+            return False
+        workload = Workload(rows, [kernel() for kernel in WIDTHS], Squared)
+        return self.solver == DEVICE or bool(np.isfinite(BACKENDS[DEVICE].cost(workload)))
 
     @property
     def _exact_rows(self) -> float:
@@ -143,7 +163,10 @@ class SelectsSettings(KernelMachine):
         """Return the backends of the vote on this many rows."""
         exact_rows = self._exact_rows
         exact_rows = min(exact_rows, n_rows - 1) if self.solver_ == LOCAL else n_rows
-        return VoteBackends(BACKENDS[EXACT], BACKENDS[LOCAL], BACKENDS[TABLES], exact_rows)
+        device = BACKENDS[DEVICE] if self.solver_ == DEVICE else None
+        above = self._min_device_rows - 1
+        kept = BACKENDS[EXACT], BACKENDS[LOCAL], BACKENDS[TABLES]
+        return VoteBackends(*kept, exact_rows, device, above)
 
     def _backends(self) -> list[Backend]:
         """Return the backends that `solver` allows."""

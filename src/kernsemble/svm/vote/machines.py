@@ -13,6 +13,7 @@ from kernsemble._value_object import Value
 from kernsemble.kernels import Kernel, Mixed
 from kernsemble.preprocessing import AnyScaling
 from kernsemble.svm.backends.base import Machines
+from kernsemble.svm.backends.device.machines import DeviceMachines, find_device
 from kernsemble.svm.backends.prepared_matrix import MAX_KERNEL_ENTRIES, SupportVectorMachines
 from kernsemble.svm.backends.radial_parts import radial_part
 from kernsemble.svm.backends.tables.backend import TableMachines
@@ -96,8 +97,20 @@ class VoteMachines(Machines):
             if not each.shares_rows:
                 total += each.weight * each.machines.values(X, budget)
         for family in self._families():
-            self._add_values(family, X, budget, total)
+            if not self._add_values_on_device(family, X, total):
+                self._add_values(family, X, budget, total)
         return total
+
+    def _add_values_on_device(self, family: list[VoteMember], X: Rows, total: FloatArray) -> bool:
+        """Add the weighted values of members that were fitted on a device, if there is one."""
+        known = [self.machines_of(each) for each in family]
+        fitted = [each for each in known if isinstance(each, DeviceMachines)]
+        found = find_device(fitted[0].device_name) if len(fitted) == len(known) else None
+        if found is None:
+            return False
+        for member, machines in zip(family, fitted, strict=True):
+            total += member.weight * machines.expansions_on(found, X)
+        return True
 
     def _families(self) -> list[list[VoteMember]]:
         """Return the members with support vectors, those with the same distances together."""

@@ -68,15 +68,27 @@ class VoteBackends(NamedTuple):
         The backend of additive machines.
     exact_rows : float
         Number of rows above which kernels are solved on leaves.
+    device : Backend or None
+        The backend of kernels on matrices of more rows than `device_above`; None for `exact`.
+    device_above : int
+        Number of rows up to which copies to a device would take longer than the work.
     """
 
     exact: Backend
     local: Backend
     tables: Backend
     exact_rows: float
+    device: Backend | None = None
+    device_above: int = 0
+
+    def uses_device(self, n_rows: int) -> bool:
+        """Return whether kernels are solved on a device for a number of rows."""
+        return self.device is not None and self.device_above < n_rows <= self.exact_rows
 
     def of_kernels(self, n_rows: int) -> Backend:
         """Return the backend of kernels for a number of rows."""
+        if self.device is not None and self.uses_device(n_rows):
+            return self.device
         return self.exact if n_rows <= self.exact_rows else self.local
 
 
@@ -225,13 +237,13 @@ class Trials:
     ) -> None:
         """Call ``work(item)`` for all items, in as many threads as have memory for matrices.
 
-        One after another on leaves, which share the threads themselves.
+        One after another on leaves, which share the threads themselves, and on a device.
         """
-        if self.is_local:
+        rows, budget = self.validation.rows, self.validation.settings.budget
+        if self.is_local or self.backends.uses_device(rows.n_rows):
             for item in items:
                 work(item)
             return
-        rows, budget = self.validation.rows, self.validation.settings.budget
         itemsize = np.dtype(self.settings(is_additive=False).dtype or rows.X.dtype).itemsize
         n_bytes = MATRICES_OF_A_TRIAL * itemsize * float(rows.n_rows) ** 2
         with at_most(max(min(n_threads(), int(budget.n_bytes / n_bytes)), 1)):
