@@ -184,10 +184,10 @@ class InfiniteEnsembleClassifier(EnsembleClassifier):
         partitions of the rows, for any kernel, at a cost linear in the number of rows; "cuda" has
         the result of "exact" from a GPU, for the hinge, the squared and the epsilon-insensitive
         loss and kernels of distances and inner products, in the precision of the rows: pass
-        float32 rows for speed (needs ``kernsemble[cuda]``). "auto" is
-        exact while the matrix is cheap, and additive for more rows, losses other than the hinge,
-        missing values, and categories if the kernel is such a sum; from 10,000 rows on it is "cuda"
-        where there is a GPU that has the kernel.
+        float32 rows for speed (needs ``kernsemble[cuda]``). "auto" is exact while the matrix is
+        cheap, and additive for more rows, losses other than the hinge, missing values, and
+        categories if the kernel is such a sum; from 10,000 rows on it is "cuda" where there is a
+        GPU that has the kernel.
     loss : {"hinge", "logistic", "squared_hinge", "squared", "auto"}, default="hinge"
         Loss function. The logistic loss and the squared hinge need the additive solver; the
         logistic loss supports `predict_proba`. "auto" is the hinge if the exact solver is used,

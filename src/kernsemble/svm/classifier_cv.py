@@ -108,11 +108,10 @@ class InfiniteEnsembleClassifierCV(SelectsSettings, EnsembleClassifier):
         partitions of the rows, for any kernel, at a cost linear in the number of rows; "cuda" has
         the result of "exact" from a GPU, for the hinge, the squared and the epsilon-insensitive
         loss and kernels of distances and inner products, in the precision of the rows: pass
-        float32 rows for speed (needs ``kernsemble[cuda]``). "auto" is
-        exact while the matrix is cheap, and additive for more rows, losses other than the hinge,
-        missing values, and categories if the kernel is such a sum; from 10,000 rows on it is "cuda"
-        where there is a GPU that has the kernel. A vote is exact, local or on the
-        GPU.
+        float32 rows for speed (needs ``kernsemble[cuda]``). "auto" is exact while the matrix is
+        cheap, and additive for more rows, losses other than the hinge, missing values, and
+        categories if the kernel is such a sum; from 10,000 rows on it is "cuda" where there is a
+        GPU that has the kernel. A vote is exact, local or on the GPU.
     loss : {"auto", "hinge", "logistic", "squared_hinge", "squared"}, default="auto"
         Loss function. "auto" is the squared loss for a vote, else the papers' hinge if the exact
         solver is used, and the logistic loss if the additive one is, where it is as accurate and

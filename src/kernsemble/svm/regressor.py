@@ -101,10 +101,10 @@ class InfiniteEnsembleRegressor(EnsembleRegressor):
         partitions of the rows, for any kernel, at a cost linear in the number of rows; "cuda" has
         the result of "exact" from a GPU, for the hinge, the squared and the epsilon-insensitive
         loss and kernels of distances and inner products, in the precision of the rows: pass
-        float32 rows for speed (needs ``kernsemble[cuda]``). "auto" is
-        exact while the matrix is cheap, and additive for more rows, losses other than the hinge,
-        missing values, and categories if the kernel is such a sum; from 10,000 rows on it is "cuda"
-        where there is a GPU that has the kernel.
+        float32 rows for speed (needs ``kernsemble[cuda]``). "auto" is exact while the matrix is
+        cheap, and additive for more rows, losses other than the hinge, missing values, and
+        categories if the kernel is such a sum; from 10,000 rows on it is "cuda" where there is a
+        GPU that has the kernel.
     max_levels : int, default=256
         Maximum number of levels per column to which the additive solver rounds numbers (at most
         65,535). Columns with fewer distinct values are not rounded.

@@ -75,11 +75,10 @@ class InfiniteEnsembleRegressorCV(SelectsSettings, EnsembleRegressor):
         partitions of the rows, for any kernel, at a cost linear in the number of rows; "cuda" has
         the result of "exact" from a GPU, for the hinge, the squared and the epsilon-insensitive
         loss and kernels of distances and inner products, in the precision of the rows: pass
-        float32 rows for speed (needs ``kernsemble[cuda]``). "auto" is
-        exact while the matrix is cheap, and additive for more rows, losses other than the hinge,
-        missing values, and categories if the kernel is such a sum; from 10,000 rows on it is "cuda"
-        where there is a GPU that has the kernel. A vote is exact, local or on the
-        GPU.
+        float32 rows for speed (needs ``kernsemble[cuda]``). "auto" is exact while the matrix is
+        cheap, and additive for more rows, losses other than the hinge, missing values, and
+        categories if the kernel is such a sum; from 10,000 rows on it is "cuda" where there is a
+        GPU that has the kernel. A vote is exact, local or on the GPU.
     loss : {"auto", "epsilon_insensitive", "squared"}, default="auto"
         Loss function: that of support vector regression, or half the squared error, which has
         no epsilon, and whose C does not depend on the unit of y. "auto" is the second for a vote
