@@ -17,8 +17,8 @@ absolute value is free), three operations for the kernel and one per column. Non
 can be fused, so each takes the issue slot that the peak counts as two operations: the roofline of
 the product is ``multiprocessors x 128 x clock`` instructions per second, half of the peak in
 operations, and memory is no limit (rows stay in the cache). In products of rows with
-themselves each pair is computed once where that pays, and counted once. Error against seconds by number of
-rows is in ``bench_scale.py --methods trees_gpu trees_local``.
+themselves each pair is computed once where that pays, and counted once. Error against seconds by
+number of rows is in ``bench_scale.py --methods trees_gpu trees_local``.
 
 Run from the repository: ``PYTHONPATH=src python benchmarks/bench_gpu.py``; ``--render`` only prints
 the tables of stored records.
