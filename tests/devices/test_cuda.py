@@ -4,9 +4,9 @@ import sys
 
 import numpy as np
 import pytest
+from cupy_stand_in import stand_in
 from numpy.testing import assert_allclose
 from scipy.linalg import cholesky
-from cupy_stand_in import stand_in
 
 from kernsemble.devices import DeviceNotFoundError, cuda, device
 from kernsemble.kernels import Constant, Exponential, Gaussian, Laplacian, Perceptron, Stump
@@ -107,7 +107,7 @@ def test_a_machine_without_a_gpu_gets_one_clear_line(monkeypatch):
 
     modules["cupy"].cuda.Device = fail
     monkeypatch.setitem(sys.modules, "cupy", modules["cupy"])
-    with pytest.raises(DeviceNotFoundError, match="found no GPU of NVIDIA .* use solver='exact'"):
+    with pytest.raises(DeviceNotFoundError, match=r"found no GPU of NVIDIA .* use solver='exact'"):
         device("cuda")
     monkeypatch.setitem(sys.modules, "cupy", None)
     with pytest.raises(DeviceNotFoundError, match=r"pip install 'kernsemble\[cuda\]'"):
