@@ -35,6 +35,7 @@ class Radial(PointKernel):
     rate: float | None = field(default=None, kw_only=True, repr=False)  # gamma as a number
 
     rules: ClassVar[tuple[str, ...]] = ("scale",)  # values of gamma that `bind` replaces
+    power: ClassVar[Literal[1, 2]]  # of the differences of features that distances add up
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -148,6 +149,10 @@ class Radial(PointKernel):
             distances *= -rate
         return np.exp(distances, out=distances)
 
+    def _from_sums(self, sums: FloatArray) -> FloatArray:
+        """Return the kernel from sums of powers of differences, which are overwritten."""
+        return self._from_distances(sums)
+
     def _diagonal(self, A: Embedded) -> FloatArray:
         return np.ones(n_rows(A))
 
@@ -196,6 +201,8 @@ class Laplacian(_RadialEnsemble):
            [0.61, 1.  ]])
     """
 
+    power = 1
+
     def _with_constants(self, X: Rows, weight: FloatArray) -> Self:
         return replace(super()._with_constants(X, weight), conditions=StumpSet.spanning(X))
 
@@ -222,12 +229,17 @@ class Exponential(_RadialEnsemble):
            [0.61, 1.  ]])
     """
 
+    power = 2
+
     def _with_constants(self, X: Rows, weight: FloatArray) -> Self:
         ball = PerceptronSet.spanning(X, weight=weight)
         return replace(super()._with_constants(X, weight), conditions=ball)
 
     def _distance_tile(self, A: Embedded, B: Embedded) -> FloatArray:
         return l2_tile(A, B)
+
+    def _from_sums(self, sums: FloatArray) -> FloatArray:
+        return self._from_distances(np.sqrt(sums, out=sums))
 
 
 class Gaussian(Radial):
@@ -255,6 +267,7 @@ class Gaussian(Radial):
     """
 
     rules = ("scale", "spread")
+    power = 2
 
     def _with_constants(self, X: Rows, weight: FloatArray) -> Self:
         if self.gamma == "spread":

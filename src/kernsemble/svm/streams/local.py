@@ -199,4 +199,4 @@ def joined(
             LeafMachines(partition, coefficients, np.concatenate([each.bias for each in mine]))
         )
     coordinates = np.concatenate([each.coordinates for each in regions])
-    return LocalMachines(kernel, scaling, coordinates, tuple(parts))
+    return LocalMachines.from_parts(kernel, scaling, coordinates, parts)

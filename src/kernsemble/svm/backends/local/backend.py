@@ -138,7 +138,8 @@ class PreparedLeaves(PreparedRows):
                     raise
                 is_interrupted = True
                 break
-            machines.append(LocalMachines(kernel, rows.scaling, rows.coordinates, found.parts))
+            known = rows.scaling, rows.coordinates, found.parts
+            machines.append(LocalMachines.from_parts(kernel, *known))
             evidence.append(found.evidence)
             if found.is_interrupted:
                 is_interrupted = True

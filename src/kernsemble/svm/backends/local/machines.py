@@ -1,24 +1,26 @@
 r"""Machines on the leaves of partitions: a row has the mean of its leaves' values."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from kernsemble._memory import Budget
-from kernsemble._threads import blocks, run
-from kernsemble._typing import FloatArray, IntArray, Rows
+from kernsemble._threads import blocks
+from kernsemble._typing import FloatArray, Rows
 from kernsemble._value_object import Value
 from kernsemble.kernels import Kernel
-from kernsemble.kernels.gram import Embedded, fill_gram, take_rows
+from kernsemble.kernels.gram import Embedded
+from kernsemble.kernels.grouped import Groups, grouped_sums
 from kernsemble.preprocessing import AnyScaling
 from kernsemble.solvers.partition import Partition
 from kernsemble.svm.backends.base import Machines
 from kernsemble.svm.backends.local.rows import dense
 
 MAX_COORDINATES = 4_000_000  # maximum number of coordinates of new rows computed at a time
-MAX_LEAF_ROWS = 384  # maximum number of new rows compared with a leaf at a time
+MIN_ROWS = 384  # minimum number of new rows whose coordinates are computed at a time
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -48,22 +50,11 @@ class LeafMachines(Value):
         routes = self.partition.route(X)
         order = np.argsort(routes.leaves, kind="stable")
         row = np.repeat(np.arange(len(X)), np.diff(routes.ends))
-        ends = np.searchsorted(routes.leaves[order], np.arange(self.partition.n_leaves + 1))
+        leaves, part = routes.leaves[order], self.partition
+        groups = Groups(known, part.rows, part.ends, self.coefficients)
         found = np.empty((len(order), self.coefficients.shape[1]))
-        tasks = [
-            (leaf, order[ends[leaf] : ends[leaf + 1]][span])
-            for leaf in np.flatnonzero(np.diff(ends)).tolist()
-            for span in blocks(int(ends[leaf + 1] - ends[leaf]), MAX_LEAF_ROWS)
-        ]
-
-        def evaluate(task: tuple[int, IntArray]) -> None:
-            leaf, entries = task
-            mine = slice(self.partition.ends[leaf], self.partition.ends[leaf + 1])
-            new, old = row[entries], self.partition.rows[mine]
-            K = fill_gram(kernel._tile, take_rows(prepared, new), take_rows(known, old))
-            found[entries] = K @ self.coefficients[mine] + self.bias[leaf]
-
-        run(evaluate, tasks)
+        found[order] = grouped_sums(kernel, groups, prepared, row[order], leaves)
+        found[order] += self.bias[leaves]
         found *= routes.shares[:, np.newaxis]
         sums: FloatArray = np.add.reduceat(found, routes.ends[:-1])
         return sums
@@ -90,6 +81,28 @@ class LocalMachines(Machines):
     coordinates: FloatArray
     parts: tuple[LeafMachines, ...]
     siblings: tuple["LocalMachines", ...] = ()
+
+    @classmethod
+    def from_parts(
+        cls,
+        kernel: Kernel,
+        scaling: AnyScaling,
+        coordinates: FloatArray,
+        parts: Sequence[LeafMachines],
+    ) -> Self:
+        """Return machines whose rows are in the order of the leaves of the first partition.
+
+        So the rows of a leaf are near each other in memory, where predictions read them.
+        """
+        members = parts[0].partition.rows
+        order = members[np.sort(np.unique(members, return_index=True)[1])]
+        place = np.empty_like(order)
+        place[order] = np.arange(len(order))
+        moved = (
+            replace(each, partition=replace(each.partition, rows=place[each.partition.rows]))
+            for each in parts
+        )
+        return cls(kernel, scaling, coordinates[order], tuple(moved))
 
     @property
     def each(self) -> tuple["LocalMachines", ...]:
@@ -134,7 +147,7 @@ class LocalMachines(Machines):
         found = np.zeros((X.shape[0], self.parts[0].bias.shape[1]))
         n_coordinates = max(self.coordinates.shape[1], X.shape[1])
         most = min(MAX_COORDINATES, int(budget.n_bytes / 32))
-        for span in blocks(X.shape[0], max(most // n_coordinates, MAX_LEAF_ROWS)):
+        for span in blocks(X.shape[0], max(most // n_coordinates, MIN_ROWS)):
             rows = self.scaling.transform(dense(X[span])).astype(self.coordinates.dtype)
             for each in self.parts:
                 found[span] += each.values(rows, self.kernel, self.known) / len(self.parts)
