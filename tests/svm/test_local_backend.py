@@ -17,7 +17,8 @@ from kernsemble.exceptions import GramTooLargeError
 from kernsemble.inspection import EnsembleView
 from kernsemble.kernels import Exponential, Laplacian, Stump
 from kernsemble.persistence import load, save
-from kernsemble.solvers import partition, ridge
+from kernsemble.solvers import partition
+from kernsemble.solvers.cholesky import HOST
 from kernsemble.solvers.losses import Squared
 from kernsemble.svm import (
     InfiniteEnsembleClassifier,
@@ -215,13 +216,13 @@ def test_numbers_are_fitted_in_their_unit(small):
 
 
 def test_leaves_that_need_double_precision_get_it(small, monkeypatch):
-    factor, dtypes = ridge.factor_in_place, set()
+    factor, dtypes = HOST.factor_in_place, set()
 
     def failing(A):
         dtypes.add(A.dtype.name)
         return 1 if A.dtype == np.float32 else factor(A)
 
-    monkeypatch.setattr(ridge, "factor_in_place", failing)
+    monkeypatch.setattr(HOST, "factor_in_place", failing)
     assert local(C=1.0).fit(X, y).score(Z, z) > 0.7
     assert dtypes == {"float32", "float64"}
 
