@@ -108,7 +108,7 @@ def test_theme_follows_the_reader(browser, folder):
     page, messages = opened(browser, written(folder, "stumps"))
     page.emulate_media(color_scheme="dark")
     page.wait_for_function(
-        "getComputedStyle(document.querySelector('#chart-roc .xtitle')).fill"
+        "() => getComputedStyle(document.querySelector('#chart-roc .xtitle')).fill"
         " === 'rgb(232, 232, 232)'"
     )
     assert messages == []

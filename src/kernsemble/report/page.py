@@ -17,6 +17,7 @@ from kernsemble.export.json_documents import javascript_reader
 from kernsemble.inspection.scores import format_score
 from kernsemble.report.association import MEANINGS
 from kernsemble.report.charts import Chart
+from kernsemble.report.content_policy import content_policy
 from kernsemble.report.data_summary import ColumnSummary
 from kernsemble.report.plotly_support import jinja2, markupsafe, plotly_js, themes
 from kernsemble.report.sections import sections
@@ -45,7 +46,9 @@ def page(summary: Summary, charts: dict[str, Chart], title: str) -> str:
         "threshold": summary.thresholds and asdict(summary.thresholds),
         "what_if": summary.what_if.data,
     }
+    script = "\n".join([javascript_reader(), *map(_source, SCRIPTS)])
     return template("page.html").render(
+        policy=content_policy(f"\n{script}\n", gzip.decompress(plotly_js())),
         summary=summary,
         charts=charts,
         title=title,
@@ -54,7 +57,7 @@ def page(summary: Summary, charts: dict[str, Chart], title: str) -> str:
         shares=shares,
         associations=_meanings(summary),
         confusion=_confusion(summary),
-        script=markupsafe.Markup("\n".join([javascript_reader(), *map(_source, SCRIPTS)])),
+        script=markupsafe.Markup(script),
         library=b64encode(plotly_js()).decode(),
         drawn=b64encode(
             gzip.compress(json.dumps(drawn, separators=(",", ":")).encode(), 9, mtime=0)

@@ -32,6 +32,7 @@ from kernsemble.experiments.rendering import (
 )
 from kernsemble.experiments.results import write_results
 from kernsemble.experiments.verdicts import Tally, Verdict
+from kernsemble.report.content_policy import content_policy
 from kernsemble.report.page import template
 
 DOTS_PER_INCH = 130
@@ -203,6 +204,7 @@ def reproduction_page(
         (paper, sum(each.cell not in records for each in paper.records(store))) for paper in others
     ]
     return template("reproduction.html").render(
+        policy=content_policy(),
         papers=summaries,
         others=[(paper, n_cells) for paper, n_cells in named if n_cells],
         tally=Tally.total(each.tally for each in summaries),
