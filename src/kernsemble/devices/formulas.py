@@ -10,6 +10,7 @@ and as an expression of C. Distances that several parts share are computed once.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import log
 from typing import Any, Self, TypeAlias
 
 import numpy as np
@@ -218,7 +219,7 @@ class _Printer:
             left, right = right, left
         if right.operation != "constant":
             return f"exp_of({self.text(left)} * {self.text(right)})"
-        scale = self._constant(right.operands[0] * float(np.log2(np.e)))
+        scale = self._constant(right.operands[0] * 1.0 / log(2.0))
         return f"exp2_of({self.text(left)} * {scale})"
 
     def _constant(self, value: float) -> str:
