@@ -1,13 +1,16 @@
 """Checks of rows, classes, weights and columns."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import check_array
+from sklearn.metrics import accuracy_score
+from sklearn.utils import check_array, check_X_y, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
 
 from kernsemble._suggestions import suggest
 from kernsemble._typing import Array, ArrayLike, FloatArray, IntArray, Rows
@@ -16,6 +19,43 @@ if TYPE_CHECKING:
     from typing_extensions import TypeIs
 
 Column: TypeAlias = int | str | bool
+
+
+def validated(estimator: Any, X: Any, *y: Any, **settings: Any) -> Any:
+    """Return rows, and targets if given, as `validate_data` of scikit-learn does."""
+    with _reading("X"):
+        _refuse_complex(X, "X")
+        return validate_data(estimator, X, *y, **settings)
+
+
+def checked_rows(X: Any, name: str = "X", **settings: Any) -> Any:
+    """Return rows, as `check_array` of scikit-learn does."""
+    with _reading(name):
+        _refuse_complex(X, name)
+        return check_array(X, input_name=name, **settings)
+
+
+def checked_rows_and_targets(X: Any, y: Any, **settings: Any) -> tuple[Any, Any]:
+    """Return rows and targets, as `check_X_y` of scikit-learn does."""
+    with _reading("X"):
+        _refuse_complex(X, "X")
+        return check_X_y(X, y, **settings)
+
+
+@contextmanager
+def _reading(name: str) -> Iterator[None]:
+    """Silence NumPy, and report as a `ValueError` what scikit-learn's checks do not expect.
+
+    Their sums of infinities warn; numbers beyond floats and empty lists raise other errors.
+    """
+    with np.errstate(all="ignore"):
+        try:
+            yield
+        except (ArithmeticError, AttributeError, LookupError) as error:
+            raise ValueError(
+                f"{name} cannot be read as rows of numbers ({error}): pass an array or a table "
+                "with one row per sample"
+            ) from error
 
 
 def as_features(X: ArrayLike, n_features: int | None = None, name: str = "X") -> Rows:
@@ -29,9 +69,7 @@ def as_features(X: ArrayLike, n_features: int | None = None, name: str = "X") ->
         return X
     _refuse_dates(X, name)
     try:
-        rows = check_array(
-            X, accept_sparse="csr", dtype=(np.float64, np.float32), order="C", input_name=name
-        )
+        rows = checked_rows(X, name, accept_sparse="csr", dtype=(np.float64, np.float32), order="C")
     except (TypeError, ValueError) as error:
         if isinstance(error, TypeError) or "could not convert" in str(error):
             raise ValueError(
@@ -58,19 +96,30 @@ def _is_ready(X: ArrayLike) -> "TypeIs[FloatArray]":
 
 
 def _refuse_dates(X: Any, name: str) -> None:
-    dtypes = getattr(X, "dtypes", None)
-    dtypes = [getattr(X, "dtype", None)] if dtypes is None else list(dtypes)
-    if any(getattr(dtype, "kind", None) in ("m", "M") for dtype in dtypes):
+    if _kinds(X) & {"m", "M"}:
         raise ValueError(
             f"{name} contains dates or durations: convert them to numbers, such as days"
         )
 
 
+def _refuse_complex(X: Any, name: str) -> None:
+    if "c" in _kinds(X):
+        raise ValueError(f"Complex data not supported: pass the real and imaginary parts of {name}")
+
+
+def _kinds(X: Any) -> set[str | None]:
+    """Return the kinds of NumPy's types of the columns of rows."""
+    is_table = column_names(X) is not None and hasattr(X, "dtypes")
+    dtypes = list(X.dtypes) if is_table else [getattr(X, "dtype", None)]
+    return {getattr(dtype, "kind", None) for dtype in dtypes}
+
+
 def as_categories(X: ArrayLike, n_features: int | None = None, name: str = "X") -> Array:
     """Return a table of categories: numbers or text, without missing values."""
-    table: Array = check_array(
-        X, accept_sparse=False, dtype=None, ensure_all_finite="allow-nan", input_name=name
+    table: Array = checked_rows(
+        X, name, accept_sparse=False, dtype=None, ensure_all_finite="allow-nan"
     )
+    _refuse_containers(table, name)
     missing = np.argwhere(_is_missing(table))
     if len(missing):
         raise ValueError(
@@ -79,6 +128,17 @@ def as_categories(X: ArrayLike, n_features: int | None = None, name: str = "X") 
         )
     check_n_features(table.shape[1], n_features, name)
     return table
+
+
+def _refuse_containers(table: Array, name: str) -> None:
+    """Raise an error if an entry is a list, a dict or an array, which is no category."""
+    entries = table.ravel().tolist() if table.dtype.kind == "O" else []
+    wrong = next((each for each in entries if not isinstance(each, Hashable)), None)
+    if wrong is not None:
+        raise ValueError(
+            f"{name} contains {type(wrong).__name__} ({str(wrong)[:40]}): categories are text or "
+            "numbers; convert such entries first"
+        )
 
 
 def _is_missing(table: Array) -> Array:
@@ -96,12 +156,13 @@ def as_table(X: Any, name: str = "X") -> Any:
     """Return a table whose columns can be selected: a DataFrame as it is, or an array."""
     if column_names(X) is not None:
         return X
-    return check_array(X, accept_sparse="csr", dtype=None, ensure_all_finite=False, input_name=name)
+    return checked_rows(X, name, accept_sparse="csr", dtype=None, ensure_all_finite=False)
 
 
 def read_classes(y: Any) -> tuple[Array, IntArray]:
     """Return the sorted classes, and the index of each row's class."""
-    check_classification_targets(y)
+    with _reading("y"):
+        check_classification_targets(y)
     classes, codes = np.unique(y, return_inverse=True)
     return classes, codes
 
@@ -114,14 +175,23 @@ def class_codes(y: ArrayLike, classes: Array, name: str = "y") -> IntArray:
     ValueError
         If a label is not one of the classes.
     """
-    labels = np.asarray(y)
-    unknown = np.setdiff1d(labels, classes)
-    if len(unknown) > 0:
+    labels = column_or_1d(y)
+    if labels.dtype.kind == "O":  # which may have no order
+        unknown = [each for each in labels.tolist() if each not in classes.tolist()]
+    else:
+        unknown = np.setdiff1d(labels, classes).tolist()
+    if unknown:
         raise ValueError(
-            f"{name} contains the class {unknown.tolist()[0]!r}, and the model was fitted to the "
+            f"{name} contains the class {unknown[0]!r}, and the model was fitted to the "
             f"classes {classes.tolist()}: leave such rows out, or fit the model again"
         )
     return np.searchsorted(classes, labels)
+
+
+def accuracy(y: Any, predicted: Array, sample_weight: ArrayLike | None = None) -> float:
+    """Return the weighted share of rows whose class is predicted."""
+    with _reading("y"):
+        return float(accuracy_score(y, predicted, sample_weight=sample_weight))
 
 
 def refuse_one_class(classes: Array) -> None:

@@ -11,7 +11,7 @@ import os
 import signal
 import traceback
 import warnings
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -114,8 +114,9 @@ def play(scene: Scene, limit: float) -> Iterator[Outcome]:
 def judge(call: Call, limit: float) -> Outcome:
     """Run a call and return its outcome."""
     before = _fingerprint(_arrays(call))
-    with warnings.catch_warnings(record=True) as caught:
+    with warnings.catch_warnings():
         warnings.simplefilter("always")
+        caught = _catch_harmful()
         try:
             with time_limit(limit):
                 answer, essence = call.run()
@@ -125,14 +126,24 @@ def judge(call: Call, limit: float) -> Outcome:
             outcome = _of_error(call, error)
         else:
             outcome = _of_answer(call, answer, essence, limit)
-    for each in caught:
-        if issubclass(each.category, HARMFUL_WARNINGS):
-            place = f"{_short(each.filename)}:{each.lineno}"
-            detail = f"{each.category.__name__}: {each.message}"
-            return Outcome(call.name, "warning", place, detail)
+    if caught:
+        return Outcome(call.name, "warning", *caught[0])
     if _fingerprint(_arrays(call)) != before:
         return Outcome(call.name, "changed its input", call.name)
     return outcome
+
+
+def _catch_harmful() -> list[tuple[str, str]]:
+    """Return a list that receives the place and the text of each harmful warning from now on."""
+    caught: list[tuple[str, str]] = []
+
+    def show(message: Any, category: type[Warning], *_: Any, **__: Any) -> None:
+        if issubclass(category, HARMFUL_WARNINGS):
+            text = f"{category.__name__}: {message}"
+            caught.append((_innermost(traceback.extract_stack()[:-1]), text))
+
+    warnings.showwarning = show
+    return caught
 
 
 def _of_error(call: Call, error: Exception) -> Outcome:
@@ -183,7 +194,10 @@ def _raises(frame: traceback.FrameSummary) -> bool:
 
 def place_of(trace: TracebackType | None) -> str:
     """Return the innermost line of the library in a traceback, or of all if there is none."""
-    frames = traceback.extract_tb(trace)
+    return _innermost(traceback.extract_tb(trace))
+
+
+def _innermost(frames: Sequence[traceback.FrameSummary]) -> str:
     ours = [frame for frame in frames if frame.filename.startswith(OURS)]
     frame = (ours or frames)[-1]
     return f"{_short(frame.filename)}:{frame.lineno} {frame.name}"

@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 from kernsemble._arguments import check_count, check_positive, check_share
 from kernsemble._folds import as_grid
 from kernsemble._jobs import within_n_jobs
+from kernsemble._last_fit import restoring_last_fit
 from kernsemble._progress import Task, with_callbacks
 from kernsemble._typing import ArrayLike, FloatArray, IntArray
 from kernsemble.boosting.adaboost_rounds import AdaBoostEnding, AdaBoostRounds, Ensemble
@@ -112,6 +113,7 @@ class AdaBoostClassifier(VotingEnsemble):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    @restoring_last_fit
     @with_callbacks
     @within_n_jobs
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -315,6 +317,7 @@ class AdaBoostClassifierCV(VotingEnsembleCV, AdaBoostClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
+    @restoring_last_fit
     @with_callbacks
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Select the number of rounds, and boost all rows for that many.

@@ -5,15 +5,16 @@ from typing import Any, Self, get_args
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from kernsemble._arguments import check_choice, check_count, check_share
 from kernsemble._jobs import within_n_jobs
+from kernsemble._last_fit import restoring_last_fit
 from kernsemble._memory import physical_memory
 from kernsemble._model_cards import CardMixin
 from kernsemble._progress import CallbackSupportMixin, Task, with_callbacks
 from kernsemble._typing import ArrayLike, FloatArray, IntArray
-from kernsemble._validation import read_weights
+from kernsemble._validation import read_weights, validated
 from kernsemble.boosting.early_stopping import split_validation
 from kernsemble.boosting.kernel_boost_rounds import KernelBoostRounds, TemplateSpan
 from kernsemble.boosting.pair_targets import PairTargets, Target
@@ -182,6 +183,7 @@ class KernelBoost(
         tags.target_tags.required = True
         return tags
 
+    @restoring_last_fit
     @with_callbacks
     @within_n_jobs
     def fit(
@@ -209,7 +211,7 @@ class KernelBoost(
         self
         """
         self._check_settings()
-        rows, labels = validate_data(self, X, y, dtype=np.float64)
+        rows, labels = validated(self, X, y, dtype=np.float64)
         weight = read_weights(sample_weight, len(rows))
         given = self.templates if templates is None else templates
         others = None if given is None else self._read_templates(given)
@@ -241,7 +243,7 @@ class KernelBoost(
 
     def _read_templates(self, templates: ArrayLike) -> FloatArray:
         try:
-            return validate_data(self, templates, reset=False, dtype=np.float64)
+            return validated(self, templates, reset=False, dtype=np.float64)
         except ValueError as error:
             raise ValueError(f"templates: {error}") from error
 
@@ -323,4 +325,4 @@ class KernelBoost(
     def transform(self, X: ArrayLike) -> FloatArray:
         r"""Return the features :math:`\sqrt{\alpha_t}\, w_t(x)`, of shape (n, T)."""
         check_is_fitted(self, "kernel_")
-        return self.kernel_.features(validate_data(self, X, reset=False, dtype=np.float64))
+        return self.kernel_.features(validated(self, X, reset=False, dtype=np.float64))

@@ -18,6 +18,7 @@ from kernsemble._arguments import (
 )
 from kernsemble._folds import PAPERS_PENALTIES, as_grid
 from kernsemble._jobs import within_n_jobs
+from kernsemble._last_fit import restoring_last_fit
 from kernsemble._progress import Task, with_callbacks
 from kernsemble._typing import ArrayLike, FloatArray, IntArray
 from kernsemble.boosting.cross_validation import VotingEnsembleCV
@@ -144,6 +145,7 @@ class LPBoostClassifier(VotingEnsemble):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    @restoring_last_fit
     @with_callbacks
     @within_n_jobs
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -357,6 +359,7 @@ class LPBoostClassifierCV(VotingEnsembleCV, LPBoostClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
+    @restoring_last_fit
     @with_callbacks
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Select C or nu, and fit the ensemble to all rows.

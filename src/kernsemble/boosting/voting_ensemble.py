@@ -5,14 +5,20 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.metrics import accuracy_score
-from sklearn.utils import get_tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils import check_consistent_length, get_tags
+from sklearn.utils.validation import check_is_fitted
 
 from kernsemble._model_cards import CardMixin
 from kernsemble._progress import CallbackSupportMixin
 from kernsemble._typing import ArrayLike, FloatArray, IntArray, Rows
-from kernsemble._validation import class_codes, read_classes, read_weights, refuse_one_class
+from kernsemble._validation import (
+    accuracy,
+    class_codes,
+    read_classes,
+    read_weights,
+    refuse_one_class,
+    validated,
+)
 from kernsemble.learners import DecisionStump
 from kernsemble.learners.hypothesis_search import Cases
 from kernsemble.learners.voters import Voters, add_vote
@@ -62,7 +68,7 @@ class VotingEnsemble(CardMixin, CallbackSupportMixin, ClassifierMixin, BaseEstim
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None
     ) -> tuple[Rows, IntArray, FloatArray]:
         """Return validated rows, the codes of their classes, and their weights."""
-        X, y = validate_data(self, X, y, **self._accepted)
+        X, y = validated(self, X, y, **self._accepted)
         self.classes_, codes = read_classes(y)
         return X, codes, read_weights(sample_weight, X.shape[0])
 
@@ -89,7 +95,7 @@ class VotingEnsemble(CardMixin, CallbackSupportMixin, ClassifierMixin, BaseEstim
 
     def _read_again(self, X: ArrayLike) -> Rows:
         check_is_fitted(self, "voters_")
-        return validate_data(self, X, reset=False, **self._accepted)
+        return validated(self, X, reset=False, **self._accepted)
 
     def _votes(self, X: ArrayLike) -> FloatArray:
         rows = self._read_again(X)
@@ -128,7 +134,7 @@ class VotingEnsemble(CardMixin, CallbackSupportMixin, ClassifierMixin, BaseEstim
     ) -> Iterator[float]:
         """Yield the accuracy after each round."""
         for predicted in self.staged_predict(X):
-            yield float(accuracy_score(y, predicted, sample_weight=sample_weight))
+            yield accuracy(y, predicted, sample_weight)
 
     def margins(self, X: ArrayLike, y: ArrayLike) -> FloatArray:
         r"""Return the margin of each row, between −1 and 1.
@@ -139,7 +145,9 @@ class VotingEnsemble(CardMixin, CallbackSupportMixin, ClassifierMixin, BaseEstim
         It is negative for misclassified rows. With two classes it is
         :math:`y_i f(x_i) / \|w\|_1`, the l1-margin of the papers.
         """
-        return self._margins_of(self._votes(X), class_codes(y, self.classes_))
+        votes, codes = self._votes(X), class_codes(y, self.classes_)
+        check_consistent_length(votes, codes)
+        return self._margins_of(votes, codes)
 
     def _margins(self, cases: Cases) -> FloatArray:
         """Return the margins of the training cases."""

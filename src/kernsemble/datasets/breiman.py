@@ -7,7 +7,7 @@ seed, a generator, or None for fresh entropy.
 
 import numpy as np
 
-from kernsemble._arguments import check_count, check_share
+from kernsemble._arguments import as_generator, check_count, check_share
 from kernsemble._typing import FloatArray, IntArray
 
 
@@ -59,7 +59,7 @@ def make_twonorm(
     0.023
     """
     _check(n_samples, n_features, flip)
-    rng = np.random.default_rng(random_state)
+    rng = as_generator(random_state)
     y = _random_signs(n_samples, rng)
     mean = np.full(n_features, 2.0 / np.sqrt(n_features))
     X = y[:, np.newaxis] * mean + rng.standard_normal((n_samples, n_features))
@@ -111,7 +111,7 @@ def make_threenorm(
     0.105
     """
     _check(n_samples, n_features, flip)
-    rng = np.random.default_rng(random_state)
+    rng = as_generator(random_state)
     y = _random_signs(n_samples, rng)
     a = 2.0 / np.sqrt(n_features)
     side = _random_signs(n_samples, rng)[:, np.newaxis]
@@ -165,7 +165,7 @@ def make_ringnorm(
     0.015
     """
     _check(n_samples, n_features, flip)
-    rng = np.random.default_rng(random_state)
+    rng = as_generator(random_state)
     y = _random_signs(n_samples, rng)
     wide = y[:, np.newaxis] == 1
     mean = np.where(wide, 0.0, 1.0 / np.sqrt(n_features))

@@ -183,10 +183,10 @@ def list_datasets() -> tuple[DatasetEntry, ...]:
     return tuple(_entries().values())
 
 
-def find_entry(name: str) -> DatasetEntry:
+def find_entry(name: Any) -> DatasetEntry:
     """Return the entry of a name; raise an error with similar names if there is none."""
     entries = _entries()
-    if name not in entries:
+    if not isinstance(name, str) or name not in entries:
         hint = suggest(name, entries, otherwise="list_datasets() returns all names", n=3)
         raise UnknownDatasetError("name", name, f"no such data set; {hint}")
     return entries[name]

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from kernsemble._arguments import check_count, check_share
+from kernsemble._arguments import as_generator, check_count, check_share
 from kernsemble._typing import Array, FloatArray
 
 OCCUPATIONS = {
@@ -73,7 +73,7 @@ def make_mixed_table(
         raise ImportError(
             "a mixed table needs pandas, which is not installed: pip install pandas"
         ) from error
-    rng = np.random.default_rng(random_state)
+    rng = as_generator(random_state)
     age = np.round(np.clip(rng.normal(40.0, 13.0, n_samples), 17.0, 80.0))
     education = np.round(np.clip(rng.normal(11.0, 2.6, n_samples), 4.0, 20.0))
     hours = np.round(np.clip(rng.normal(40.0, 10.0, n_samples), 5.0, 80.0))

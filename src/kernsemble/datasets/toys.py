@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from kernsemble._arguments import check_choice, check_count, check_not_negative
+from kernsemble._arguments import as_generator, check_choice, check_count, check_not_negative
 from kernsemble._typing import FloatArray, IntArray
 
 
@@ -62,7 +62,7 @@ def make_xor(
     """
     check_count("n_samples", n_samples)
     check_not_negative("noise", noise)
-    rng = np.random.default_rng(random_state)
+    rng = as_generator(random_state)
     corner = np.arange(n_samples) % 4
     signs = 2 * np.column_stack([corner // 2, corner % 2]) - 1
     X = signs + noise * rng.standard_normal((n_samples, 2))
@@ -116,7 +116,7 @@ def make_spheres(
     """
     check_count("n_samples", n_samples)
     check_count("n_features", n_features)
-    X = np.random.default_rng(random_state).standard_normal((n_samples, n_features))
+    X = as_generator(random_state).standard_normal((n_samples, n_features))
     return X, np.linalg.norm(X, axis=1)
 
 
@@ -189,7 +189,7 @@ def make_rotated_gaussians(
     check_choice("sigma", sigma, ("variance", "deviation"))
     check_choice("long_axis", long_axis, ("along", "across"))
     check_not_negative("noise", noise)
-    rng = np.random.default_rng(random_state)
+    rng = as_generator(random_state)
     y = 2 * rng.integers(2, size=n_samples) - 1
     X = 0.05 * rng.standard_normal((n_samples, n_features))
     Sigma = np.array([0.1, 0.01])
@@ -258,6 +258,6 @@ def make_sparse_sum(
         raise ValueError(
             f"informative = {informative!r}: use distinct columns between 0 and {n_features - 1}"
         )
-    rng = np.random.default_rng(random_state)
+    rng = as_generator(random_state)
     X = rng.standard_normal((n_samples, n_features))
     return X, X[:, columns].sum(axis=1) + noise * rng.standard_normal(n_samples)

@@ -6,17 +6,18 @@ from typing import Any, Self, get_args
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from kernsemble._arguments import check_choice, check_count, check_positive
 from kernsemble._calibration_curves import Isotonic, Sigmoid
 from kernsemble._conditional_methods import available_if
 from kernsemble._folds import as_grid
 from kernsemble._jobs import within_n_jobs
+from kernsemble._last_fit import restoring_last_fit
 from kernsemble._model_cards import CardMixin
 from kernsemble._progress import CallbackSupportMixin, Task, with_callbacks
 from kernsemble._typing import ArrayLike, FloatArray, IntArray
-from kernsemble._validation import read_classes, read_weights, refuse_one_class
+from kernsemble._validation import read_classes, read_weights, refuse_one_class, validated
 from kernsemble.detection.decision_threshold import check_threshold, tune_threshold
 from kernsemble.detection.held_out_scores import (
     LocalKernelSettings,
@@ -195,6 +196,7 @@ class LagoClassifier(CardMixin, CallbackSupportMixin, ClassifierMixin, BaseEstim
         self.random_state = random_state
         self.verbose = verbose
 
+    @restoring_last_fit
     @with_callbacks
     @within_n_jobs
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -214,7 +216,7 @@ class LagoClassifier(CardMixin, CallbackSupportMixin, ClassifierMixin, BaseEstim
         self
         """
         alphas = self._checked_alphas()
-        rows, y = validate_data(self, X, y, **ACCEPTED)
+        rows, y = validated(self, X, y, **ACCEPTED)
         self.classes_, codes = read_classes(y)
         counts = read_weights(sample_weight, len(rows))
         totals: FloatArray = np.bincount(codes, counts)  # type: ignore[assignment]
@@ -338,7 +340,7 @@ class LagoClassifier(CardMixin, CallbackSupportMixin, ClassifierMixin, BaseEstim
         )
 
     def _scaled(self, X: ArrayLike) -> FloatArray:
-        rows = validate_data(self, X, reset=False, **ACCEPTED)
+        rows = validated(self, X, reset=False, **ACCEPTED)
         return np.ascontiguousarray(self.scaling_.transform(rows))
 
     @within_n_jobs

@@ -4,10 +4,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import digamma
+from sklearn.utils import column_or_1d
 
 from kernsemble._typing import ArrayLike, BoolArray, FloatArray
-from kernsemble._validation import read_weights
+from kernsemble._validation import checked_rows, read_classes, read_weights
 from kernsemble._value_object import short_repr
+from kernsemble.exceptions import ArgumentError
+
+ANY_NUMBERS: dict[str, Any] = {"ensure_2d": False, "ensure_all_finite": False, "allow_nd": True}
 
 
 class TiedScores(NamedTuple):
@@ -154,7 +158,8 @@ def _read(
     y_true: ArrayLike, y_score: ArrayLike, pos_label: Any, sample_weight: ArrayLike | None
 ) -> tuple[BoolArray, FloatArray, FloatArray]:
     """Return rare flags, scores and weights of the rows with positive weight."""
-    labels, scores = np.asarray(y_true), np.asarray(y_score, dtype=np.float64)
+    labels = np.asarray(column_or_1d(y_true))
+    scores = checked_rows(y_score, "y_score", dtype=np.float64, **ANY_NUMBERS)
     if labels.ndim != 1 or labels.shape != scores.shape:
         raise ValueError(
             f"y_true has shape {labels.shape} and y_score {scores.shape}: pass one class and one "
@@ -167,10 +172,13 @@ def _read(
         )
     weight = read_weights(sample_weight, len(scores))
     present = weight > 0.0
-    is_rare = np.asarray(labels == pos_label)[present]
+    if not np.isscalar(pos_label):
+        raise ArgumentError("pos_label", pos_label, "use one class of y_true")
+    classes, codes = read_classes(labels[present])
+    is_rare = np.asarray(classes == pos_label)[codes]
     if not is_rare.any():
         raise ValueError(
             f"pos_label = {pos_label!r}: no row of y_true has this class; use one of "
-            f"{np.unique(labels[present]).tolist()}"
+            f"{classes.tolist()}"
         )
     return is_rare, scores[present], weight[present]

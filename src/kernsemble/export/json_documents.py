@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from kernsemble._files import atomic_write, check_folder
+from kernsemble.exceptions import ArgumentError
+from kernsemble.export.document_checks import check_document
 from kernsemble.export.machine_terms import plain_additive_model
 from kernsemble.export.portable_model import PortableModel
 from kernsemble.inspection.additive_model import FORMAT, VERSION
@@ -59,9 +61,7 @@ def from_json(document: str | os.PathLike[str]) -> PortableModel:
     -------
     PortableModel
     """
-    is_text = isinstance(document, str) and document.lstrip().startswith("{")
-    text = str(document) if is_text else Path(document).read_text(encoding="utf-8")
-    plain = json.loads(text)
+    plain = _parsed(_text_of(document))
     if not isinstance(plain, dict) or plain.get("format") != FORMAT:
         raise ValueError(f"the document is no {FORMAT}: pass one that to_json wrote")
     version = plain.get("version")
@@ -73,7 +73,28 @@ def from_json(document: str | os.PathLike[str]) -> PortableModel:
     absent = [key for key in KEYS if key not in plain]
     if absent:
         raise ValueError(f"the document lacks {absent[0]!r}: export the model again")
+    check_document(plain)
     return PortableModel(plain)  # type: ignore[arg-type]
+
+
+def _text_of(document: Any) -> str:
+    if not isinstance(document, (str, os.PathLike)):
+        raise ArgumentError("document", document, "pass the text or the path of a document")
+    if isinstance(document, str) and document.lstrip().startswith("{"):
+        return document
+    if not Path(document).is_file():
+        raise FileNotFoundError(
+            f"document = {str(document)[:80]!r}: neither a file nor a document, which begins with "
+            "'{'; pass the text that to_json returned, or the file that it wrote"
+        )
+    return Path(document).read_text(encoding="utf-8")
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"the document is no JSON ({error}): export the model again") from error
 
 
 def javascript_reader(is_module: bool = False) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 
 from kernsemble._calibration_curves import Isotonic, Sigmoid
 from kernsemble._typing import FloatArray
-from kernsemble._validation import column_names
+from kernsemble._validation import checked_rows, column_names
 from kernsemble._value_object import short_repr
 from kernsemble.export.machine_terms import MachineTerms
 from kernsemble.inspection.additive_model import AdditiveModel, CurveData
@@ -87,7 +87,7 @@ class PortableModel:
         """
         names = self.raw_names
         if column_names(X) is None:
-            rows = np.asarray(X, dtype=np.float64)
+            rows: FloatArray = checked_rows(X, dtype=np.float64, ensure_all_finite="allow-nan")
             if rows.ndim != 2 or rows.shape[1] != len(names):
                 raise ValueError(f"X has shape {rows.shape}: pass {len(names)} columns, {names}")
             return rows

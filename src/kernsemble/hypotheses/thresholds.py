@@ -105,6 +105,8 @@ class ThresholdSet(HypothesisSet):
         return self._measure_below(feature, values) - origin
 
     def draw(self, n: int, rng: np.random.Generator) -> Stumps:
+        if n == 0:  # also of a set of measure zero
+            return Stumps(np.empty(0), np.empty(0, dtype=np.intp), np.empty(0))
         share = self.feature_measure / self.feature_measure.sum()
         features = rng.choice(self.n_features, size=n, p=share)
         thresholds = np.empty(n)
@@ -201,10 +203,10 @@ class StumpSet(ThresholdSet):
         return self.total_measure > 0.0
 
     def _measure_below(self, feature: int, values: FloatArray) -> FloatArray:
-        return np.interp(values, self.knots[feature], self.measures[feature])
+        return _interpolated(values, self.knots[feature], self.measures[feature])
 
     def _threshold_at(self, feature: int, position: FloatArray) -> FloatArray:
-        return np.interp(position, self.measures[feature], self.knots[feature])
+        return _interpolated(position, self.measures[feature], self.knots[feature])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -234,6 +236,11 @@ class MiddleStumpSet(ThresholdSet):
 
     def _threshold_at(self, feature: int, position: FloatArray) -> FloatArray:
         return self.thresholds[feature][np.floor(position).astype(np.intp)]
+
+
+def _interpolated(x: FloatArray, knots: FloatArray, heights: FloatArray) -> FloatArray:
+    """Return ascending heights between knots, of which some may differ by subnormal numbers."""
+    return np.clip(np.interp(x, knots, heights), heights[0], heights[-1])
 
 
 def _spanning_column(

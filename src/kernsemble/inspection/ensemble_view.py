@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from kernsemble._arguments import check_count
+from kernsemble._arguments import as_generator, check_count
 from kernsemble._html_cards import bar_chart, card
 from kernsemble._model_cards import facts
 from kernsemble._typing import ArrayLike, FloatArray
@@ -266,7 +266,7 @@ class EnsembleView(MachineFunctions):
         for pair in self.decomposition.pairs:
             contributions[:, list(pair.columns)] += 0.5 * pair(rows)[:, np.newaxis]
         methods = ["exact, additive"] if self.decomposition.additive or self.is_additive else []
-        rng = np.random.default_rng(random_state)
+        rng = as_generator(random_state)
         for each in self.decomposition.interactions:
             found, how = interaction_contributions(
                 each, rows, background, method, n_permutations, rng

@@ -128,12 +128,12 @@ class FittedModel(ABC):
             f"use an index or one of {labels}, or use EnsembleView.each(model)"
         )
 
-    def feature_index(self, feature: str | int) -> int:
+    def feature_index(self, feature: Any) -> int:
         """Return the index of a feature given by name or by index."""
         names = self.feature_names
         if isinstance(feature, str) and feature in names:
             return names.index(feature)
-        if not isinstance(feature, str) and 0 <= feature < len(names):
+        if isinstance(feature, (int, np.integer)) and 0 <= feature < len(names):
             return int(feature)
         raise ValueError(f"feature {feature!r}: use an index below {len(names)} or one of {names}")
 

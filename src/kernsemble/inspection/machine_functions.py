@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from kernsemble._arguments import check_count
+from kernsemble._arguments import as_generator, check_count
 from kernsemble._counts import counted
 from kernsemble._typing import ArrayLike, FloatArray
 from kernsemble.inspection.average_effects import (
@@ -280,5 +280,5 @@ def random_rows(rows: FloatArray, n: int, random_state: int | None) -> FloatArra
     """Return at most n of the rows, drawn at random, in their order."""
     if len(rows) <= n:
         return rows
-    drawn = np.random.default_rng(random_state).choice(len(rows), n, replace=False)
+    drawn = as_generator(random_state).choice(len(rows), n, replace=False)
     return rows[np.sort(drawn)]

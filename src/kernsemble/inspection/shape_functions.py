@@ -51,6 +51,16 @@ class StumpDensity(Value):
         cls, lower: FloatArray, upper: FloatArray, measure: FloatArray, density: FloatArray
     ) -> Self:
         """Return the density on intervals, without those of measure zero."""
+        lower, upper, measure, density = (
+            np.asarray(each, dtype=np.float64) for each in (lower, upper, measure, density)
+        )
+        with np.errstate(over="ignore", invalid="ignore"):
+            weight = measure * density
+        if not np.isfinite(weight).all():
+            raise ValueError(
+                "the weight of an interval, measure times density, is not a finite float: scale "
+                "the column"
+            )
         kept = measure > 0.0
         return cls(lower[kept], upper[kept], measure[kept], density[kept])
 

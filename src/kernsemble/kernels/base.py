@@ -20,7 +20,7 @@ from kernsemble._validation import (
 from kernsemble._value_object import Value
 from kernsemble.exceptions import ConditionalKernelError
 from kernsemble.hypotheses import HypothesisSet
-from kernsemble.kernels.gram import Embedded, fill_gram
+from kernsemble.kernels.gram import Embedded, fill_gram, finite_values
 
 if TYPE_CHECKING:
     from sklearn.gaussian_process.kernels import Kernel as GaussianProcessKernel
@@ -104,7 +104,7 @@ class Kernel(Value, ABC):
         -------
         array of shape (n, m), or a number for two single points (1-D arrays)
         """
-        if Y is not None and np.ndim(X) == 1 and np.ndim(Y) == 1:
+        if Y is not None and _is_point(X) and _is_point(Y):
             return self._at(np.asarray(X), np.asarray(Y))
         A = self._embed(X, "X")
         B = None if Y is None or Y is X else self._embed(Y, "Y")
@@ -112,7 +112,7 @@ class Kernel(Value, ABC):
 
     def diagonal(self, X: ArrayLike) -> FloatArray:
         """Return K(x, x) for every row of `X`, in time linear in the rows."""
-        return self._diagonal(self._embed(X, "X"))
+        return finite_values(self._diagonal, self._embed(X, "X"))
 
     def _at(self, x: FloatArray, y: FloatArray) -> float:
         if self.is_conditional:
@@ -242,6 +242,13 @@ class Kernel(Value, ABC):
         return self._expression
 
 
+def _is_point(X: Any) -> bool:
+    """Return whether X is a single row: an array with one axis, or a sequence of numbers."""
+    if isinstance(X, (list, tuple)):
+        return all(np.isscalar(each) for each in X)
+    return getattr(X, "ndim", 2) == 1
+
+
 def _algebra() -> Any:
     from kernsemble.kernels import algebra  # imported here, since the modules depend on each other
 
@@ -261,7 +268,9 @@ class PointKernel(Kernel):
 
     def bind(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         rows = self._read(X)
-        bound = self._with_constants(*present_rows(rows, sample_weight))
+        present = present_rows(rows, sample_weight)
+        with np.errstate(all="ignore"):  # an infinite constant makes values that are refused
+            bound = self._with_constants(*present)
         return replace(bound, n_features=rows.shape[1], feature_names=column_names(X))
 
     def _read(self, X: ArrayLike, n_features: int | None = None, name: str = "X") -> Rows:

@@ -19,7 +19,7 @@ import numpy as np
 from scipy import sparse
 from scipy.special import gammaincinv
 
-from kernsemble._arguments import check_count
+from kernsemble._arguments import as_generator, check_count
 from kernsemble._jit import jit
 from kernsemble._threads import blocks, run
 from kernsemble._typing import Array, ArrayLike, FloatArray, IntArray, Rows
@@ -99,7 +99,7 @@ def bin_rows(
     check_count("n_grids", n_grids)
     if kernel.n_features is None:
         raise UnboundKernelError.of(kernel)
-    rng = np.random.default_rng(random_state)
+    rng = as_generator(random_state)
     form, rows = _form(kernel), kernel._embed(X, "X")
     shape = n_grids, rows.shape[1]
     pitch, shift = _spread_grids(shape, form.gamma, rng)

@@ -2,10 +2,22 @@ r"""Centring, alignment and definiteness of a kernel matrix."""
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
 import numpy as np
 
+from kernsemble._arguments import check_not_negative
 from kernsemble._typing import ArrayLike, FloatArray
+from kernsemble._validation import checked_rows
+from kernsemble.kernels.gram import finite_values
+
+ANY_SHAPE: dict[str, Any] = {  # and any numbers, which are checked here
+    "ensure_all_finite": False,
+    "ensure_2d": False,
+    "allow_nd": True,
+    "ensure_min_samples": 0,
+    "ensure_min_features": 0,
+}
 
 
 def centre(K: FloatArray) -> FloatArray:
@@ -20,9 +32,10 @@ def centre(K: FloatArray) -> FloatArray:
     array([[ 1., -1.],
            [-1.,  1.]])
     """
-    K = _square(K)
+    K, scale = _unit(_square(K))
     means = K.mean(axis=0)
-    return K - means - K.mean(axis=1)[:, np.newaxis] + means.mean()
+    centred = K - means - K.mean(axis=1)[:, np.newaxis] + means.mean()
+    return finite_values(lambda: scale * centred)
 
 
 def alignment(K: FloatArray, L: FloatArray) -> float:
@@ -37,7 +50,9 @@ def alignment(K: FloatArray, L: FloatArray) -> float:
     >>> alignment([[1.0, 0.0], [0.0, 1.0]], [[1.0, -1.0], [-1.0, 1.0]])
     0.707
     """
-    K, L = _square(K), _square(L)
+    K, L = (_unit(_square(each, name))[0] for each, name in ((K, "K"), (L, "L")))
+    if K.shape != L.shape:
+        raise ValueError(f"K has shape {K.shape} and L {L.shape}: pass matrices of the same rows")
     norms = np.linalg.norm(K) * np.linalg.norm(L)
     if norms == 0.0:
         raise ValueError("alignment is undefined: one of the matrices is zero")
@@ -88,12 +103,15 @@ def definiteness(K: FloatArray, tol: float | None = None) -> Definiteness:
     >>> definiteness(Stump().simplified.bind(X)(X)).kind
     <DefinitenessKind.CPD: 'conditionally positive definite'>
     """
-    rounding = float(np.finfo(np.result_type(np.asarray(K).dtype, np.float32)).eps)
-    K = _square(K)
+    if tol is not None:
+        check_not_negative("tol", tol)
+    is_single = getattr(K, "dtype", None) in (np.float16, np.float32)
+    rounding = float(np.finfo(np.float32 if is_single else np.float64).eps)
+    K, scale = _unit(_square(K))
     if np.abs(K - K.T).max() > 1e4 * rounding * np.abs(K).max():
         raise ValueError("K is not symmetric: pass the kernel matrix of a sample with itself")
     eigenvalues = np.linalg.eigvalsh(K)
-    tol = len(K) * rounding * float(np.abs(eigenvalues).max()) if tol is None else tol
+    tol = len(K) * rounding * float(np.abs(eigenvalues).max()) if tol is None else tol / scale
     smallest, conditional = float(eigenvalues[0]), _smallest_conditional(K)
     kinds = (
         (DefinitenessKind.PD, smallest > tol),
@@ -102,7 +120,9 @@ def definiteness(K: FloatArray, tol: float | None = None) -> Definiteness:
         (DefinitenessKind.CPSD, conditional >= -tol),
     )
     kind = next((kind for kind, holds in kinds if holds), DefinitenessKind.INDEFINITE)
-    return Definiteness(kind, smallest, conditional, tol)
+    if abs(scale * smallest) == np.inf:
+        raise ValueError("an eigenvalue exceeds the range of floats: scale the kernel matrix")
+    return Definiteness(kind, *(scale * each for each in (smallest, conditional, tol)))
 
 
 def _smallest_conditional(K: FloatArray) -> float:
@@ -112,10 +132,22 @@ def _smallest_conditional(K: FloatArray) -> float:
     return float(np.linalg.eigvalsh(basis.T @ K @ basis).min(initial=np.inf))
 
 
-def _square(K: ArrayLike) -> FloatArray:
-    matrix = np.asarray(K, dtype=np.float64)
+def _unit(K: FloatArray) -> tuple[FloatArray, float]:
+    """Return a matrix divided by a power of two near its largest value, and that power.
+
+    Products of its values do not overflow, and nothing is rounded but for subnormal numbers.
+    """
+    largest = float(np.abs(K).max())
+    if 1e-100 < largest < 1e100 or largest == 0.0:
+        return K, 1.0
+    exponent = int(np.frexp(largest)[1]) - 1
+    return np.ldexp(K, -exponent), float(np.ldexp(1.0, exponent))
+
+
+def _square(K: ArrayLike, name: str = "K") -> FloatArray:
+    matrix: FloatArray = checked_rows(K, name, dtype=np.float64, **ANY_SHAPE)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.size == 0:
-        raise ValueError(f"K has shape {matrix.shape}: pass a square kernel matrix")
+        raise ValueError(f"{name} has shape {matrix.shape}: pass a square kernel matrix")
     if not np.isfinite(matrix).all():
         raise ValueError("the kernel matrix contains NaN or infinite values: scale the columns")
     return matrix

@@ -57,7 +57,7 @@ def fill_gram(
 
     def work(spans: tuple[slice, slice]) -> None:
         rows, columns = spans
-        values = _finite_tile(tile, take_rows(A, rows), take_rows(B, columns))
+        values = finite_values(tile, take_rows(A, rows), take_rows(B, columns), dtype=place.dtype)
         if mirrored and rows == columns:
             values = np.minimum(values, values.T)  # exactly symmetric
         elif mirrored:
@@ -74,13 +74,21 @@ def _tiles(n: int, m: int, mirrored: bool) -> Iterator[tuple[slice, slice]]:
             yield slice(i, min(i + TILE_ROWS, n)), slice(j, min(j + TILE_ROWS, m))
 
 
-def _finite_tile(tile: TileFunction, A: Embedded, B: Embedded) -> FloatArray:
-    with np.errstate(over="ignore", invalid="ignore"):  # checked below
-        values = tile(A, B)
+def finite_values(
+    function: Callable[..., FloatArray],
+    *rows: Embedded,
+    dtype: np.dtype[Any] | None = None,
+    name: str = "the kernel matrix",
+) -> FloatArray:
+    """Return the values of a function of rows, or raise an error if one is infinite."""
+    with np.errstate(all="ignore"):  # checked below
+        values = function(*rows)
+        if dtype is not None:
+            values = values.astype(dtype, copy=False)
         if not np.isfinite(values.sum()) and not np.isfinite(values).all():
             raise ValueError(
-                f"the kernel matrix has values outside the range of {values.dtype}: scale the "
-                "columns, or pass float64"
+                f"{name} has values outside the range of {values.dtype}: scale the columns, or "
+                "pass float64"
             )
     return values
 

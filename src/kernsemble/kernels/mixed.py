@@ -5,15 +5,21 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils import check_array
 
 from kernsemble._typing import ArrayLike, BoolArray, FloatArray, IntArray
-from kernsemble._validation import check_column_names, check_n_features, column_names, present_rows
+from kernsemble._validation import (
+    check_column_names,
+    check_n_features,
+    checked_rows,
+    column_names,
+    present_rows,
+)
 from kernsemble._value_object import Value
-from kernsemble.exceptions import UnboundKernelError
+from kernsemble.exceptions import ArgumentError, UnboundKernelError
 from kernsemble.kernels.algebra import Wrapper
 from kernsemble.kernels.gram import Embedded
 
+MAX_CODE = 10_000_000  # largest code of a category
 MAX_INDICATORS = 128  # maximum number of categories that have an indicator of their own
 
 
@@ -62,11 +68,14 @@ class Mixed(Wrapper):
 
     def bind(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         rows = _read(X)
+        _check_codes(rows, self.categories)
         present, weight = present_rows(rows, sample_weight)
-        expansion = Expansion.from_rows(present, weight, self.categories)
+        with np.errstate(all="ignore"):  # the kernel refuses infinite rows
+            expansion = Expansion.from_rows(present, weight, self.categories)
+            expanded = expansion.transform(present)
         return replace(
             self,
-            kernel=self.kernel.bind(expansion.transform(present), weight),
+            kernel=self.kernel.bind(expanded, weight),
             bound=expansion,
             feature_names=column_names(X),
         )
@@ -155,6 +164,8 @@ class Expansion(Value):
     def _block(self, codes: FloatArray, places: IntArray) -> FloatArray:
         """Return the indicators of the categories of a column."""
         block = np.zeros((len(codes), int(places.max(initial=-1)) + 1))
+        if len(places) == 0:  # only missing ones are known
+            return block
         is_known = (codes >= 0.0) & (codes < len(places))
         place = np.where(is_known, places[np.where(is_known, codes, 0.0).astype(np.intp)], -1)
         rows = np.flatnonzero(place >= 0)
@@ -163,14 +174,26 @@ class Expansion(Value):
 
 
 def _read(X: ArrayLike, name: str = "X") -> FloatArray:
-    rows: FloatArray = check_array(
-        X,
-        dtype=(np.float64, np.float32),
-        order="C",
-        ensure_all_finite="allow-nan",
-        input_name=name,
+    rows: FloatArray = checked_rows(
+        X, name, dtype=(np.float64, np.float32), order="C", ensure_all_finite="allow-nan"
     )
     return rows
+
+
+def _check_codes(X: FloatArray, categories: Any) -> None:
+    """Raise an error unless the columns of categories exist and have codes."""
+    if not isinstance(categories, (tuple, list)):
+        raise ArgumentError("categories", categories, "use a tuple of positions of columns")
+    for d in categories:
+        if not isinstance(d, (int, np.integer)) or not 0 <= d < X.shape[1]:
+            raise ArgumentError("categories", categories, f"X has columns 0 to {X.shape[1] - 1}")
+        codes = X[~np.isnan(X[:, d]), d]
+        wrong = codes[(codes != np.round(codes)) | (codes > MAX_CODE)]
+        if len(wrong):
+            raise ValueError(
+                f"column {d} of X, of categories, has the value {wrong[0]}: pass codes from 0, "
+                "and -1 or NaN for unknown ones"
+            )
 
 
 def _median_and_distance(column: FloatArray, weight: FloatArray) -> tuple[float, float]:

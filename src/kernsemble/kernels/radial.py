@@ -145,9 +145,9 @@ class Radial(PointKernel):
         """Return the kernel from distances, which are overwritten."""
         assert self.rate is not None
         rate = min(self.rate, float(np.finfo(distances.dtype).max))  # zero times infinity is NaN
-        with np.errstate(over="ignore"):  # exp(-inf) is 0
+        with np.errstate(over="ignore"):  # exp(-inf) is 0, and no distance is negative
             distances *= -rate
-        return np.exp(distances, out=distances)
+            return np.exp(distances, out=distances)
 
     def _from_sums(self, sums: FloatArray) -> FloatArray:
         """Return the kernel from sums of powers of differences, which are overwritten."""

@@ -26,7 +26,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from kernsemble._arguments import check_count
+from kernsemble._arguments import as_generator, check_count
 from kernsemble._typing import Array, ArrayLike, FloatArray, IntArray
 from kernsemble._validation import as_table
 from kernsemble._value_object import Value
@@ -107,7 +107,7 @@ def slices_of(
         check_count("n_slices", n_slices)
     if kernel.n_features is None:
         raise UnboundKernelError.of(kernel)
-    return _sliced(kernel, n_slices, np.random.default_rng(random_state))
+    return _sliced(kernel, n_slices, as_generator(random_state))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

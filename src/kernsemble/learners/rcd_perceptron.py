@@ -6,11 +6,12 @@ from typing import Any, Literal, Self, TypeAlias, get_args
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from kernsemble._arguments import check_choice, check_count
+from kernsemble._last_fit import restoring_last_fit
 from kernsemble._typing import ArrayLike, FloatArray, IntArray
-from kernsemble._validation import read_classes, read_weights
+from kernsemble._validation import read_classes, read_weights, validated
 from kernsemble.learners.hypothesis_search import Cases, CodedSearch, SearchingLearner
 from kernsemble.learners.zero_one_descent import Projections, minimise_error
 
@@ -103,6 +104,7 @@ class RCDPerceptron(SearchingLearner, ClassifierMixin, BaseEstimator):
         self.start = start
         self.random_state = random_state
 
+    @restoring_last_fit
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the perceptron, or one per class.
 
@@ -120,7 +122,7 @@ class RCDPerceptron(SearchingLearner, ClassifierMixin, BaseEstimator):
         self
         """
         self._check_settings()
-        rows, y = validate_data(self, X, y, dtype=np.float64, order="C")
+        rows, y = validated(self, X, y, dtype=np.float64, order="C")
         self.classes_, codes = read_classes(y)
         weight = read_weights(sample_weight, len(rows))
         present = weight > 0.0
@@ -169,14 +171,14 @@ class RCDPerceptron(SearchingLearner, ClassifierMixin, BaseEstimator):
     def decision_function(self, X: ArrayLike) -> FloatArray:
         """Return signed distances from the hyperplane; with several classes, from each of them."""
         check_is_fitted(self)
-        rows = validate_data(self, X, reset=False, dtype=np.float64)
+        rows = validated(self, X, reset=False, dtype=np.float64)
         distances: FloatArray = rows @ self.coef_.T + self.intercept_
         return distances if len(self.classes_) > 2 else distances[:, 0]
 
     def predict(self, X: ArrayLike) -> Any:
         """Return the predicted class of each row; on a hyperplane, the first of two."""
         check_is_fitted(self)
-        return self.classes_[self.codes(validate_data(self, X, reset=False, dtype=np.float64))]
+        return self.classes_[self.codes(validated(self, X, reset=False, dtype=np.float64))]
 
     def codes(self, X: FloatArray) -> IntArray:
         """Return predictions as indices into `classes_`, without input validation."""

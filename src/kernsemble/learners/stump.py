@@ -9,11 +9,12 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from kernsemble._jit import jit
+from kernsemble._last_fit import restoring_last_fit
 from kernsemble._typing import ArrayLike, FloatArray, IntArray, Rows
-from kernsemble._validation import read_classes, read_weights
+from kernsemble._validation import read_classes, read_weights, validated
 from kernsemble.hypotheses.thresholds import middles
 from kernsemble.learners.hypothesis_search import Cases, HypothesisSearch, SearchingLearner
 from kernsemble.learners.voters import Voters
@@ -61,6 +62,7 @@ class DecisionStump(SearchingLearner, ClassifierMixin, BaseEstimator):
         tags.classifier_tags.poor_score = True  # it predicts at most two classes
         return tags
 
+    @restoring_last_fit
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Find the best stump.
 
@@ -77,7 +79,7 @@ class DecisionStump(SearchingLearner, ClassifierMixin, BaseEstimator):
         -------
         self
         """
-        X, y = validate_data(self, X, y, dtype=np.float64)
+        X, y = validated(self, X, y, dtype=np.float64)
         self.classes_, codes = read_classes(y)
         cases, weight = Cases.present(X, codes, self.classes_, read_weights(sample_weight, len(X)))
         search = StumpSearch(cases)
@@ -101,7 +103,7 @@ class DecisionStump(SearchingLearner, ClassifierMixin, BaseEstimator):
     def predict(self, X: ArrayLike) -> Any:
         """Return the predicted class of each row."""
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=np.float64)
+        X = validated(self, X, reset=False, dtype=np.float64)
         return np.where(X[:, self.feature_] > self.threshold_, self.above_, self.below_)
 
     def search(self, cases: Cases, rng: np.random.RandomState) -> "StumpSearch":  # noqa: ARG002

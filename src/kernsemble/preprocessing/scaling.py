@@ -13,6 +13,8 @@ from kernsemble._value_object import Value
 from kernsemble.hypotheses import StumpSet
 from kernsemble.hypotheses.thresholds import Measure
 
+TINY = 1e-307  # half of the smallest range that is not treated as constant
+
 ScalingKind: TypeAlias = Literal["range", "rank", "distinct"]
 
 
@@ -101,13 +103,21 @@ class FeatureScaling(Value):
             return positions if sparse.issparse(X) else np.where(np.isnan(X), X, positions)
         if self.half_range is None:
             return X
-        factor = np.divide(
-            1.0, self.half_range, where=self.half_range > 0.0, out=np.zeros_like(self.half_range)
-        )
+        is_wide = self.half_range >= TINY  # the inverse of a smaller number is infinite
+        factor = np.divide(1.0, self.half_range, where=is_wide, out=np.zeros_like(self.half_range))
         if self.centre is None:
             return X.multiply(factor).tocsr() if sparse.issparse(X) else X * factor.astype(X.dtype)
-        scaled = (X.toarray() if sparse.issparse(X) else X) - self.centre.astype(X.dtype)
-        scaled *= factor.astype(X.dtype)
+        centre, factor = self.centre.astype(X.dtype), factor.astype(X.dtype)
+        dense = X.toarray() if sparse.issparse(X) else X
+        try:
+            with np.errstate(over="raise"):
+                scaled = dense - centre
+                scaled *= factor
+        except FloatingPointError:  # far outside the range of the sample
+            with np.errstate(all="ignore"):
+                scaled = 2.0 * ((0.5 * dense - 0.5 * centre) * factor)
+            largest = np.finfo(X.dtype).max
+            scaled = np.where(factor > 0.0, np.clip(scaled, -largest, largest), 0.0 * factor)
         return scaled
 
 

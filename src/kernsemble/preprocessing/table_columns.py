@@ -1,6 +1,7 @@
 """Columns of pandas and polars tables: their kinds, and their entries as NumPy arrays."""
 
 import datetime
+from collections.abc import Hashable
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -77,6 +78,16 @@ def clock_times(column: Any) -> Any:
 
 def numbers(column: Any) -> FloatArray:
     """Return a column of numbers, days for durations, hours for times of day; NaN if missing."""
+    try:
+        return _numbers(column)
+    except (ArithmeticError, TypeError, ValueError) as error:
+        raise ValueError(
+            f"column {getattr(column, 'name', '')!r} of X contains values that are not numbers "
+            f"({error}): pass numbers, as in training, or fit again"
+        ) from error
+
+
+def _numbers(column: Any) -> FloatArray:
     kind = column_kind(column) if hasattr(column, "dtype") and hasattr(column, "name") else "number"
     if kind == "duration":
         spans = column.to_numpy().astype("timedelta64[us]")
@@ -86,6 +97,8 @@ def numbers(column: Any) -> FloatArray:
         nanoseconds = np.asarray(column.to_physical().to_numpy(), dtype=np.float64)
         hours: FloatArray = nanoseconds / 3.6e12
         return hours
+    if getattr(column.dtype, "kind", "f") == "c":
+        raise TypeError("complex numbers")
     if hasattr(column, "iloc"):
         return column.to_numpy(dtype=np.float64, na_value=np.nan)
     items = column.to_numpy() if hasattr(column, "to_numpy") else column
@@ -94,6 +107,7 @@ def numbers(column: Any) -> FloatArray:
 
 def factors(column: Any) -> tuple[IntArray, list[Any]]:
     """Return the code of each entry, and the distinct entries as plain objects, None if missing."""
+    _refuse_containers(column)
     if hasattr(column, "factorize"):  # pandas
         codes, items = column.factorize()
         items = [_plain(item) for item in items.tolist()]
@@ -104,6 +118,19 @@ def factors(column: Any) -> tuple[IntArray, list[Any]]:
     entries = column.to_list() if hasattr(column, "to_list") else column.tolist()
     codes = [place.setdefault(_plain(entry), len(place)) for entry in entries]
     return np.array(codes, dtype=np.intp), list(place)
+
+
+def _refuse_containers(column: Any) -> None:
+    """Raise an error if an entry is a list or a dict, which is no category."""
+    if str(column.dtype) != "object":
+        return
+    entries = column.to_list() if hasattr(column, "to_list") else column.tolist()
+    wrong = next((each for each in entries if not isinstance(each, Hashable)), None)
+    if wrong is not None:
+        raise ValueError(
+            f"column {getattr(column, 'name', '')!r} of X contains {type(wrong).__name__} "
+            f"({str(wrong)[:40]}): categories are text or numbers; convert such entries first"
+        )
 
 
 def category_order(item: Any) -> tuple[bool, str, str]:

@@ -5,11 +5,12 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from kernsemble._arguments import check_count
+from kernsemble._last_fit import restoring_last_fit
 from kernsemble._typing import Array, ArrayLike, FloatArray, IntArray
-from kernsemble._validation import as_table, column_names
+from kernsemble._validation import as_table, column_names, validated
 from kernsemble._value_object import Value
 from kernsemble.preprocessing.calendar import CalendarPart, calendar_part, days, varying_parts
 from kernsemble.preprocessing.table_columns import (
@@ -123,6 +124,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.max_categories = max_categories
         self.reference = reference
 
+    @restoring_last_fit
     def fit(self, X: ArrayLike, y: Any = None) -> Self:  # noqa: ARG002
         """Learn the categories, medians and missing values of a table.
 
@@ -193,10 +195,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def _read(self, X: Any, reset: bool) -> Any:
         if column_names(X) is not None:
-            validate_data(self, X, reset=reset, skip_check_array=True)
+            validated(self, X, reset=reset, skip_check_array=True)
             return as_table(X)
         settings: Any = {"dtype": np.float64, "ensure_all_finite": "allow-nan"}
-        return validate_data(self, X, reset=reset, **settings)
+        return validated(self, X, reset=reset, **settings)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

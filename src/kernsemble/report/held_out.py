@@ -9,7 +9,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.model_selection import KFold, StratifiedKFold
 
 from kernsemble._typing import Array, IntArray
-from kernsemble._validation import as_table
+from kernsemble._validation import as_table, read_classes
 from kernsemble.inspection.predictions import Predictions, Where
 from kernsemble.report.row_samples import RowSample, rows_at
 
@@ -136,7 +136,8 @@ def _splitter(model: Any, y: Array) -> Any:
         if n_folds < 2:
             raise ValueError("there is only one row")
         return KFold(n_folds, shuffle=True, random_state=0)
-    classes, counts = np.unique(y, return_counts=True)
+    classes, codes = read_classes(y)
+    counts = np.bincount(codes)
     if counts.min() < 2:
         raise ValueError(f"the class {classes[counts.argmin()]!s} has only one row")
     return StratifiedKFold(min(N_FOLDS, int(counts.min())), shuffle=True, random_state=0)

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 import numpy as np
+from sklearn.utils import column_or_1d
 
 from kernsemble._typing import BoolArray, FloatArray
 
@@ -35,6 +36,12 @@ def largest_gap(importances: FloatArray) -> Gap:
     If there is none, because there is only one variable or all importances are equal, all variables
     are above it if a majority of universes selects them, else none.
     """
+    importances = column_or_1d(importances, dtype=np.float64)
+    if len(importances) == 0 or not ((importances >= 0.0) & (importances <= 1.0)).all():
+        raise ValueError(
+            f"importances = {importances!r}: pass one share between 0 and 1 per variable, such as "
+            "selector.importances_"
+        )
     descending = importances[by_importance(importances)]
     steps = descending[:-1] - descending[1:]
     if len(steps) == 0 or steps.max() <= 0.0:

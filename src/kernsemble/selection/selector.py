@@ -9,12 +9,13 @@ from scipy.stats import rankdata
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_consistent_length, check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from kernsemble._arguments import check_count, check_positive, check_share
+from kernsemble._last_fit import restoring_last_fit
 from kernsemble._progress import CallbackSupportMixin, Task, with_callbacks
 from kernsemble._typing import Array, ArrayLike, BoolArray, FloatArray
-from kernsemble._validation import read_weights
+from kernsemble._validation import read_weights, validated
 from kernsemble.selection.criteria import (
     Criterion,
     bind_criterion,
@@ -168,6 +169,7 @@ class ParallelEvolutionSelector(SelectorMixin, CallbackSupportMixin, BaseEstimat
         tags.target_tags.positive_only = str(self.criterion).startswith("poisson")
         return tags
 
+    @restoring_last_fit
     @with_callbacks
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Evolve the universes, and select variables by their importances.
@@ -241,12 +243,12 @@ class ParallelEvolutionSelector(SelectorMixin, CallbackSupportMixin, BaseEstimat
 
     def _read(self, X: ArrayLike, y: ArrayLike) -> tuple[FloatArray, Array]:
         if is_survival(self.criterion) and y is not None:
-            rows = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+            rows = validated(self, X, dtype=np.float64, ensure_min_samples=2)
             response = np.asarray(y)
             check_consistent_length(rows, response)
             return rows, response
         checks = response_checks(self.criterion)
-        return validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2, **checks)
+        return validated(self, X, y, dtype=np.float64, ensure_min_samples=2, **checks)
 
     def _evolution_settings(self, n: float, p: int) -> EvolutionSettings:
         """Return the settings of the universes, for n rows and p variables."""

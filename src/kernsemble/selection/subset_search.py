@@ -4,12 +4,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
-from sklearn.utils import check_array, check_consistent_length, check_random_state, check_X_y
+from sklearn.utils import check_consistent_length, check_random_state
 
 from kernsemble._arguments import check_count
 from kernsemble._memory import physical_memory
 from kernsemble._typing import Array, ArrayLike, BoolArray, FloatArray
-from kernsemble._validation import read_weights
+from kernsemble._validation import checked_rows, checked_rows_and_targets, read_weights
 from kernsemble._value_object import short_repr
 from kernsemble.selection.criteria import (
     Criterion,
@@ -223,10 +223,12 @@ def _stepwise(scoring: Scoring) -> Steps:
 def _read(X: ArrayLike, y: ArrayLike, criterion: Criterion) -> tuple[FloatArray, Array]:
     check_criterion(criterion)
     if is_survival(criterion):
-        rows, response = check_array(X, dtype=np.float64, ensure_min_samples=2), np.asarray(y)
+        rows, response = checked_rows(X, dtype=np.float64, ensure_min_samples=2), np.asarray(y)
         check_consistent_length(rows, response)
         return rows, response
-    return check_X_y(X, y, dtype=np.float64, ensure_min_samples=2, **response_checks(criterion))
+    return checked_rows_and_targets(
+        X, y, dtype=np.float64, ensure_min_samples=2, **response_checks(criterion)
+    )
 
 
 def _bind(

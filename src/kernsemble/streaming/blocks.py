@@ -88,6 +88,8 @@ class Blocks:
 
     def __iter__(self) -> Iterator[Block]:
         found = self._read() if callable(self._read) else self._read
+        if not isinstance(found, Iterable):
+            raise ArgumentError("read()", found, "return an iterator of blocks")
         for number, each in enumerate(found):
             if not isinstance(each, (tuple, list)) or not 2 <= len(each) <= 3:
                 raise ValueError(

@@ -10,8 +10,7 @@ from typing import Any, ClassVar, Literal, get_args
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_array, check_X_y
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from kernsemble._arguments import check_choice, check_count, check_penalty, check_positive
 from kernsemble._jobs import within_n_jobs
@@ -19,7 +18,7 @@ from kernsemble._memory import Budget
 from kernsemble._model_cards import CardMixin
 from kernsemble._progress import CallbackSupportMixin, Task
 from kernsemble._typing import Array, ArrayLike, FloatArray, Rows
-from kernsemble._validation import as_table
+from kernsemble._validation import as_table, checked_rows, checked_rows_and_targets, validated
 from kernsemble.kernels import Kernel, as_kernel
 from kernsemble.preprocessing import LearnedKind, ScalingKind
 from kernsemble.preprocessing.supervised import accepts_categories, is_learned
@@ -63,17 +62,19 @@ class ReadsTables(BaseEstimator):
         """Return checked rows and targets; categories become integer codes."""
         self.mixed_table_ = None
         if is_mixed(X):
-            validate_data(self, X, skip_check_array=True)
+            validated(self, X, skip_check_array=True)
             self.mixed_table_ = MixedTable.from_table(X)
-            return check_X_y(self.mixed_table_.transform(X), y, **ALLOW_NAN, **settings)
-        return validate_data(self, X, y, **ACCEPTED, **settings)
+            return checked_rows_and_targets(
+                self.mixed_table_.transform(X), y, **ALLOW_NAN, **settings
+            )
+        return validated(self, X, y, **ACCEPTED, **settings)
 
     def _read_again(self, X: ArrayLike) -> Rows:
         """Return checked rows to predict."""
         if self.mixed_table_ is None:
-            return validate_data(self, X, reset=False, **ACCEPTED)
-        validate_data(self, X, reset=False, skip_check_array=True)
-        return check_array(self.mixed_table_.transform(as_table(X)), **ALLOW_NAN)
+            return validated(self, X, reset=False, **ACCEPTED)
+        validated(self, X, reset=False, skip_check_array=True)
+        return checked_rows(self.mixed_table_.transform(as_table(X)), **ALLOW_NAN)
 
     def _forget(self) -> dict[str, Any]:
         """Remove the attributes of the last fit, and return them."""

@@ -6,18 +6,20 @@ from typing import Any, Literal, NamedTuple, Self, TypeAlias, get_args
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.metrics import accuracy_score
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from kernsemble._arguments import check_choice, check_count
 from kernsemble._jobs import within_n_jobs
+from kernsemble._last_fit import restoring_last_fit
 from kernsemble._memory import Budget
 from kernsemble._model_cards import CardMixin
 from kernsemble._progress import CallbackSupportMixin, Task, with_callbacks
 from kernsemble._threads import blocks
 from kernsemble._typing import ArrayLike, FloatArray, IntArray, Rows
+from kernsemble._validation import accuracy, validated
 from kernsemble.kernels import Boosted, Kernel, Linear
+from kernsemble.kernels.gram import finite_values
 from kernsemble.solvers.kernel_matrix import Matrix
 from kernsemble.solvers.perceptron import (
     Mistakes,
@@ -171,6 +173,7 @@ class KernelPerceptron(
         tags.input_tags.sparse = True
         return tags
 
+    @restoring_last_fit
     @with_callbacks
     @within_n_jobs
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
@@ -190,7 +193,7 @@ class KernelPerceptron(
         check_choice("variant", self.variant, get_args(Variant))
         check_shape(self.decision_function_shape, self.multiclass)
         check_count("n_epochs", self.n_epochs)
-        rows, y = validate_data(self, X, y, **ACCEPTED)
+        rows, y = validated(self, X, y, **ACCEPTED)
         codes = self._read_labels(y)
         self.kernel_ = self._bound_kernel(rows)
         sides = self._signs(codes)
@@ -277,11 +280,15 @@ class KernelPerceptron(
     ) -> FloatArray:
         """Return the value of every machine at every row, after each of some epochs."""
         check_is_fitted(self, "support_")
-        rows = validate_data(self, X, reset=False, **ACCEPTED)
+        rows = validated(self, X, reset=False, **ACCEPTED)
         values = np.empty((len(epochs), rows.shape[0], self.reduction_.n_machines))
         n_numbers = max(map(len, self.mistakes_))
         for span in blocks(rows.shape[0], max(max_entries // n_numbers, 1)):
-            values[:, span] = self._values_of_few(rows[span], epochs)
+            values[:, span] = finite_values(
+                lambda few: np.array(self._values_of_few(few, epochs)),
+                rows[span],
+                name="the decision function",
+            )
         return values
 
     def _values_of_few(self, X: Rows, epochs: list[int]) -> list[FloatArray]:
@@ -310,7 +317,7 @@ class KernelPerceptron(
     def staged_score(self, X: ArrayLike, y: ArrayLike) -> Iterator[float]:
         """Yield the accuracy after each epoch."""
         for predicted in self.staged_predict(X):
-            yield float(accuracy_score(y, predicted))
+            yield accuracy(y, predicted)
 
 
 class _Features(NamedTuple):

@@ -6,16 +6,16 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
 from kernsemble._arguments import check_count, check_penalty
 from kernsemble._jobs import within_n_jobs
+from kernsemble._last_fit import restoring_last_fit
 from kernsemble._memory import Budget
 from kernsemble._model_cards import CardMixin
 from kernsemble._progress import CallbackSupportMixin, Task, with_callbacks
 from kernsemble._typing import ArrayLike, FloatArray, IntArray, Rows
-from kernsemble._validation import read_weights
+from kernsemble._validation import accuracy, read_weights
 from kernsemble.kernels import Kernel
 from kernsemble.preprocessing import ScalingKind
 from kernsemble.solvers import Status
@@ -201,6 +201,7 @@ class SVMPath(
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    @restoring_last_fit
     @with_callbacks
     @within_n_jobs
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -400,10 +401,7 @@ class SVMPath(
 
         On held-out rows it gives the best C, and the curve of accuracy against C.
         """
-        scores = [
-            float(accuracy_score(y, predicted, sample_weight=sample_weight))
-            for predicted in self.staged_predict(X)
-        ]
+        scores = [accuracy(y, predicted, sample_weight) for predicted in self.staged_predict(X)]
         return self.Cs_, np.array(scores)
 
     def _staged_values(self, X: ArrayLike) -> Iterator[FloatArray]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from kernsemble._files import atomic_write, check_folder
+from kernsemble.exceptions import ArgumentError
 from kernsemble.export.machine_terms import plain_additive_model
 from kernsemble.export.pair_terms import PairTerms, levels_of_categories
 from kernsemble.export.piecewise_tables import PiecewiseTable
@@ -76,6 +77,8 @@ def to_sql(
     >>> bool(abs(found.iloc[:, 1:].to_numpy() - model.predict_proba(rows)).max() < 1e-9)
     True
     """
+    _check_names("table", [table])
+    _check_names("keep", keep)
     plain, stages = plain_additive_model(model), Stages(database(dialect))
     kept = {f"k{place}": each for place, each in enumerate(keep)}
     raw = {key: _of_source(each) for key, each in kept.items()}
@@ -92,6 +95,14 @@ def to_sql(
         with atomic_write(target) as part:
             part.write_text(query, encoding="utf-8")
     return query
+
+
+def _check_names(argument: str, names: Any) -> None:
+    """Raise an error unless the values of an argument are names of a table or of columns."""
+    are_many = isinstance(names, (list, tuple))
+    wrong = [each for each in names if not isinstance(each, str) or not each] if are_many else names
+    if not are_many or wrong:
+        raise ArgumentError(argument, names, "use names that are text and not empty")
 
 
 def _of_source(column: str) -> str:

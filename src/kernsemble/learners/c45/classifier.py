@@ -5,11 +5,12 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from kernsemble._arguments import check_count, check_positive, check_share
+from kernsemble._last_fit import restoring_last_fit
 from kernsemble._typing import ArrayLike, FloatArray, IntArray
-from kernsemble._validation import read_classes, read_weights
+from kernsemble._validation import read_classes, read_weights, validated
 from kernsemble.learners.c45.growth import grow
 from kernsemble.learners.c45.pruning import prune
 from kernsemble.learners.c45.sorted_rows import SortedRows
@@ -125,6 +126,7 @@ class C45Tree(SearchingLearner, ClassifierMixin, BaseEstimator):
         self.subtree_raising = subtree_raising
         self.threshold_penalty = threshold_penalty
 
+    @restoring_last_fit
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Grow and prune the tree.
 
@@ -142,7 +144,7 @@ class C45Tree(SearchingLearner, ClassifierMixin, BaseEstimator):
         self
         """
         self.check_settings()
-        X, y = validate_data(self, X, y, **ACCEPTED)
+        X, y = validated(self, X, y, **ACCEPTED)
         self.classes_, codes = read_classes(y)
         weight = read_weights(sample_weight, len(X))
         if np.isclose(weight.sum(), 1.0):
@@ -178,7 +180,7 @@ class C45Tree(SearchingLearner, ClassifierMixin, BaseEstimator):
     def predict_proba(self, X: ArrayLike) -> FloatArray:
         """Return class probabilities: the class frequencies in the leaf of each row."""
         check_is_fitted(self)
-        return self.tree_.shares(validate_data(self, X, reset=False, **ACCEPTED))
+        return self.tree_.shares(validated(self, X, reset=False, **ACCEPTED))
 
     def predict_log_proba(self, X: ArrayLike) -> FloatArray:
         """Return the logarithms of the class probabilities, −inf for zero."""

@@ -105,7 +105,8 @@ def _effective(factors: FloatArray) -> float:
 
 def _information(solution: AdditiveSolution, loss: Loss) -> float:
     is_present = loss.strengths > 0.0
-    return float((solution.beta[is_present] ** 2 / loss.strengths[is_present]).sum())
+    beta = solution.beta[is_present]
+    return float(beta @ (beta / loss.strengths[is_present]))  # their squares may overflow
 
 
 def _curvature(solution: AdditiveSolution, loss: Smooth) -> float:

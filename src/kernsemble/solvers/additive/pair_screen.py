@@ -58,7 +58,8 @@ class Forces(NamedTuple):
         """Return the forces of some rows, of which there are `factor` times as many in all."""
         beta, C = self.beta[rows], self.C[rows]
         is_present = C > 0.0
-        W = factor * float((beta[is_present] ** 2 / C[is_present]).sum())
+        present = beta[is_present]
+        W = factor * float(present @ (present / C[is_present]))  # their squares may overflow
         return SampledForces(factor * beta, W, factor * self.unit * W, self.weight)
 
 

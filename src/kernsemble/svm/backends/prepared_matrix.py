@@ -13,6 +13,7 @@ from kernsemble._typing import FloatArray, IntArray, Rows
 from kernsemble.exceptions import GramTooLargeError
 from kernsemble.kernels import Kernel
 from kernsemble.kernels.columns import leaves
+from kernsemble.kernels.gram import finite_values
 from kernsemble.preprocessing import AnyScaling
 from kernsemble.solvers import Fold, Solution, Status, solve_dual, solve_folds
 from kernsemble.solvers.cholesky import HOST, LinearAlgebra
@@ -306,7 +307,11 @@ def values_at(
     if known.shape[0] == 0:
         return values
     for span in blocks(X.shape[0], max(max_entries // known.shape[0], 1)):
-        values[span] = kernel(scaling.transform(X[span]), known) @ coefficients.T
+        values[span] = finite_values(
+            lambda few: kernel(scaling.transform(few), known) @ coefficients.T,
+            X[span],
+            name="the decision function",
+        )
     return values
 
 

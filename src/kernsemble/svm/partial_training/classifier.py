@@ -7,15 +7,16 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from kernsemble._arguments import check_choice, check_count, check_positive
 from kernsemble._jobs import within_n_jobs
+from kernsemble._last_fit import restoring_last_fit
 from kernsemble._memory import Budget
 from kernsemble._model_cards import CardMixin
 from kernsemble._progress import CallbackSupportMixin, Task, with_callbacks
 from kernsemble._typing import ArrayLike, FloatArray, IntArray, Rows
-from kernsemble._validation import read_weights
+from kernsemble._validation import read_weights, validated
 from kernsemble.kernels import Kernel
 from kernsemble.preprocessing import FeatureScaling, ScalingKind
 from kernsemble.solvers.equal_rows import distinct_rows
@@ -200,6 +201,7 @@ class MultiplicativeSVC(
         tags.input_tags.sparse = True
         return tags
 
+    @restoring_last_fit
     @with_callbacks
     @within_n_jobs
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -219,7 +221,7 @@ class MultiplicativeSVC(
         self
         """
         self._check_settings()
-        rows, y = validate_data(self, X, y, **ACCEPTED)
+        rows, y = validated(self, X, y, **ACCEPTED)
         codes = self._read_labels(y)
         weight = read_weights(sample_weight, rows.shape[0])
         found = distinct_rows(weight, rows, codes[:, np.newaxis]).in_given_order()
@@ -296,7 +298,7 @@ class MultiplicativeSVC(
     def _read_again(self, X: ArrayLike) -> Rows:
         """Return checked rows to predict."""
         check_is_fitted(self)
-        return validate_data(self, X, reset=False, **ACCEPTED)
+        return validated(self, X, reset=False, **ACCEPTED)
 
     @within_n_jobs
     def _values(self, X: ArrayLike) -> FloatArray:

@@ -1,0 +1,228 @@
+"""What the fuzzer found: calls that raised other errors, warned, or answered with infinities."""
+
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+from kernsemble.boosting import AdaBoostClassifier, KernelBoost
+from kernsemble.datasets import load, make_twonorm, make_xor
+from kernsemble.detection import LagoClassifier, average_precision
+from kernsemble.export import from_json, to_json, to_sql
+from kernsemble.inspection import EnsembleView, StumpDensity
+from kernsemble.kernels import (
+    HistogramIntersection,
+    Laplacian,
+    Linear,
+    Mixed,
+    Polynomial,
+    Stump,
+    alignment,
+    centre,
+    definiteness,
+)
+from kernsemble.learners import C45Tree, DecisionStump, RCDPerceptron
+from kernsemble.preprocessing import FeatureScaling, TableEncoder
+from kernsemble.selection import ParallelEvolutionSelector, largest_gap
+from kernsemble.streaming import Blocks
+from kernsemble.svm import (
+    InfiniteEnsembleClassifier,
+    InfiniteEnsembleRegressor,
+    KernelPerceptron,
+    MultiplicativeSVC,
+    SVMPath,
+)
+
+X, y = make_twonorm(20, n_features=2, random_state=0)
+BOTH_ENDS = np.array([[np.inf], [-np.inf]])  # whose sum is NaN
+LISTS = pd.DataFrame({"a": [[1], [2, 3]] * 10})
+ONE = pd.DataFrame({"a": [1.0]})
+MODEL = InfiniteEnsembleClassifier(solver="additive", loss="logistic").fit(X, y)
+VIEW = EnsembleView.from_estimator(MODEL)
+
+REFUSED = {
+    "infinities of both signs": (lambda: DecisionStump().fit(BOTH_ENDS, [0, 1]), "infinity"),
+    "the same to predict": (lambda: MODEL.predict(np.hstack([BOTH_ENDS] * 2)), "infinity"),
+    "complex columns": (lambda: MODEL.fit(pd.DataFrame(X + 1j), y), "Complex data"),
+    "complex rows of a kernel": (lambda: Linear()(X + 1j), "Complex data"),
+    "whole numbers beyond floats": (lambda: Linear()([[10**400]]), "cannot be read as rows"),
+    "a factor beyond floats": (lambda: 10**400 * Linear(), "use a positive, finite number"),
+    "an empty list": (lambda: SVMPath("stump").fit(X, y).predict([]), "array|empty"),
+    "an array as a name": (lambda: Stump(np.ones(2)), "measure = .*use one of"),
+    "a list as a data set": (lambda: load(["iris"]), "no such data set"),
+    "text as a seed": (lambda: make_xor(4, random_state="x"), "random_state = 'x'"),
+    "a negative seed": (lambda: make_twonorm(4, random_state=-1), "random_state = -1"),
+    "a large diagonal": (lambda: Linear().diagonal([[1e300]]), "outside the range"),
+    "a large power": (lambda: Polynomial(30)([[1e300]]), "outside the range"),
+    "a large intersection": (
+        lambda: HistogramIntersection().bind([[0.0], [1.0]]).diagonal([[1.7e308]]),
+        "outside the range",
+    ),
+    "a float32 place": (
+        lambda: Linear()([[1e30]], out=np.empty((1, 1), "f4")),
+        "outside the range of float32",
+    ),
+    "negative distances": (lambda: Laplacian(1.0).from_distances([[-1e9]]), "not distances"),
+    "categories that are no codes": (lambda: Mixed(Stump(), (0,)).bind([[0.5]]), "codes from 0"),
+    "huge codes": (lambda: Mixed(Stump(), (0,)).bind([[1e16]]), "codes from 0"),
+    "a column that does not exist": (lambda: Mixed(Stump(), (3,)).bind(X), "columns 0 to 1"),
+    "a position as categories": (lambda: Mixed(Stump(), 0).bind(X), "tuple of positions"),
+    "eigenvalues beyond floats": (
+        lambda: definiteness(np.full((3, 3), -1.7e308)),
+        "eigenvalue exceeds the range",
+    ),
+    "objects as a matrix": (lambda: definiteness([["a"]]), "could not convert"),
+    "text as a tolerance": (lambda: definiteness([[1.0]], "x"), "tol = 'x'"),
+    "matrices of two sizes": (lambda: alignment(np.eye(2), np.eye(3)), "same rows"),
+    "a centred matrix beyond floats": (
+        lambda: centre(1.7e308 * (2.0 * np.eye(3) - 1.0)),
+        "outside the range",
+    ),
+    "scores of text": (lambda: average_precision([0, 1], ["a", "b"]), "could not convert"),
+    "complex scores": (lambda: average_precision([0, 1], np.array([1j, 2j])), "Complex data"),
+    "classes of mixed types": (lambda: average_precision([None, "a"], [0.0, 1.0]), "label|class"),
+    "an array as a class": (lambda: average_precision(y, y, pos_label=[1]), r"pos_label = \[1\]"),
+    "importances of text": (lambda: largest_gap(["a"]), "could not convert"),
+    "no importances": (lambda: largest_gap([]), "one share between 0 and 1"),
+    "importances that are no shares": (lambda: largest_gap([1e300, 0.0]), "one share"),
+    "lists as categories": (lambda: MODEL.fit(LISTS, y), "contains list"),
+    "lists to encode": (lambda: TableEncoder().fit(LISTS), "contains list"),
+    "text among numbers": (
+        lambda: (
+            TableEncoder().fit(pd.DataFrame({"a": [1.0]})).transform(pd.DataFrame({"a": ["x"]}))
+        ),
+        "not numbers",
+    ),
+    "margins of other rows": (
+        lambda: AdaBoostClassifier(n_estimators=2).fit(X, y).margins(X, y[:3]),
+        "inconsistent numbers",
+    ),
+    "no blocks": (
+        lambda: InfiniteEnsembleRegressor().fit(Blocks(lambda: None)),
+        "return an iterator of blocks",
+    ),
+    "None as a feature": (lambda: VIEW.shape(None), "feature None: use an index"),
+    "infinite weights of stumps": (
+        lambda: StumpDensity.from_intervals([0.0], [1.0], [1e300], [1e300]),
+        "not a finite float",
+    ),
+    "a number as a table": (lambda: to_sql(MODEL, table=3), "table = .*names"),
+    "one name to keep": (lambda: to_sql(MODEL, keep="id"), "keep = 'id'"),
+    "no JSON": (lambda: from_json("{"), "no JSON"),
+    "None as a document": (lambda: from_json(None), "document = None"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_the_input_is_refused(case):
+    call, message = REFUSED[case]
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+@pytest.mark.parametrize("document", ["null", "", "\0"])
+def test_a_document_that_is_no_file_is_refused(document):
+    with pytest.raises(FileNotFoundError, match="neither a file nor a document"):
+        from_json(document)
+
+
+DAMAGES = {
+    "machines[0] is": lambda plain: plain["machines"][0]["functions"].pop(),
+    "machines": lambda plain: plain["machines"].append(plain["machines"][0]),
+    "functions[0].knots": lambda plain: plain["machines"][0]["functions"][0]["knots"].reverse(),
+    "functions[0].values": lambda plain: plain["machines"][0]["functions"][0]["values"].pop(),
+    "intercept": lambda plain: plain["machines"][0].update(intercept="0"),
+    "columns[0].kind": lambda plain: plain["columns"][0].update(kind="date"),
+    "columns[1] is": lambda plain: plain["columns"][1].update(part="year", part_of="x0"),
+    "classes": lambda plain: plain.update(classes=None),
+    "link": lambda plain: plain.pop("link"),
+    "combination": lambda plain: plain.update(combination="one per class"),
+    "columns is damaged: expected a list": lambda plain: plain.update(columns={}),
+}
+
+
+@pytest.mark.parametrize("place", DAMAGES)
+def test_a_damaged_document_is_refused_with_the_place(place):
+    plain = json.loads(to_json(MODEL))
+    DAMAGES[place](plain)
+    with pytest.raises(ValueError, match=re.escape(place)):
+        from_json(json.dumps(plain))
+
+
+UNFITTED = [
+    AdaBoostClassifier(n_estimators=2),
+    C45Tree(),
+    DecisionStump(),
+    KernelBoost(n_rounds=2),
+    KernelPerceptron(),
+    LagoClassifier(cv=2),
+    MultiplicativeSVC(tol=0.5),
+    ParallelEvolutionSelector(n_universes=2, n_generations=2),
+    RCDPerceptron(n_epochs=2),
+    SVMPath("stump"),
+    TableEncoder(),
+    InfiniteEnsembleClassifier(),
+]
+
+
+@pytest.mark.parametrize("estimator", UNFITTED, ids=lambda each: type(each).__name__)
+def test_a_failed_fit_leaves_an_estimator_as_it_was(estimator):
+    new = clone(estimator)
+    method = "predict" if hasattr(new, "predict") else "transform"
+    rows = [[1.0, 2.0, 3.0], [np.inf, 0.0, 1.0]]
+    with pytest.raises(ValueError, match="infinity"):
+        new.fit(rows, [0, 1])
+    assert not hasattr(new, "n_features_in_")
+    with pytest.raises(NotFittedError):
+        getattr(new, method)(X)
+    before = getattr(new.fit(X, y), method)(X)
+    with pytest.raises(ValueError, match="infinity"):
+        new.fit(rows, [0, 1])
+    assert_array_equal(getattr(new, method)(X), before)
+
+
+def test_extreme_columns_are_scaled_to_finite_numbers():
+    for rows in ([[-1.7e308], [1.7e308]], [[0.0], [5e-324]], [[1e-320], [1.0]]):
+        scaling = FeatureScaling.from_rows(np.array(rows), "range", np.ones(2))
+        assert np.isfinite(scaling.transform(np.array([[1.7e308], [0.0], [-1e300]]))).all()
+    wide = FeatureScaling.from_rows(np.array([[-1.7e308], [1.7e308]]), "range", np.ones(2))
+    assert_allclose(wide.transform(np.array([[-1.7e308], [0.0]])), [[-1.0], [0.0]])
+
+
+@pytest.mark.parametrize("kind", ["rank", "distinct"])
+def test_ranks_of_extreme_columns_are_finite(kind):
+    sample = np.array([[0.0], [5e-324], [1.0]])
+    scaling = FeatureScaling.from_rows(sample, kind, np.ones(3))
+    ranks = scaling.transform(np.array([[-1e300], [0.0], [5e-324], [0.5], [1.0], [1.7e308]]))
+    assert np.isfinite(ranks).all()
+    assert (np.diff(ranks[:, 0]) >= 0.0).all()
+
+
+def test_definiteness_and_alignment_do_not_depend_on_the_scale():
+    K = np.array([[2.0, 1.0], [1.0, 2.0]])
+    for scale in (1e300, 1e-300):
+        assert definiteness(scale * K).kind == definiteness(K).kind
+        assert_allclose(definiteness(scale * K).smallest_eigenvalue, scale, rtol=1e-12)
+        assert_allclose(alignment(scale * K, np.eye(2)), alignment(K, np.eye(2)), rtol=1e-14)
+        assert_allclose(centre(scale * K), scale * centre(K), rtol=1e-12)
+
+
+def test_rows_whose_categories_are_all_missing_are_bound():
+    kernel = Mixed(Stump(), (0,)).bind([[np.nan, 1.0], [np.nan, 2.0]])
+    assert np.isfinite(kernel([[0.0, 1.0]])).all()
+
+
+def test_regions_of_a_constant_column_are_drawn_without_warnings():
+    hypotheses = Laplacian(1.0).bind([[1.0], [1.0]]).hypotheses
+    assert_array_equal(hypotheses.sample(3, 0).vote(np.array([[2.0]])), [[1.0, 1.0, 1.0]])
+
+
+def test_scores_of_stages_do_not_warn_of_large_targets():
+    model = AdaBoostClassifier(n_estimators=2).fit(X, y.astype(float))
+    with pytest.raises(ValueError, match="mix of continuous and binary"):
+        list(model.staged_score(X, np.where(y > 0, 1e300, 0.5)))
