@@ -127,6 +127,18 @@ def test_the_part_without_device_code_is_named():
         Formula.from_kernel(kernel.bind(sample()))
 
 
+@pytest.mark.parametrize(
+    ("kernel", "value"),
+    [(Laplacian(1.0), 1e39), (Gaussian(1.0), 1e19), (Linear(), 1e19), (Polynomial(4), 1e10)],
+)
+def test_values_beyond_single_precision_are_refused(kernel, value):
+    X = np.array([[value, 0.0], [0.0, 1.0]])
+    formula = Formula.from_kernel(kernel.bind(X))
+    with pytest.raises(ValueError, match="outside the range of float32: scale the columns"):
+        formula.prepare(X, np.dtype(np.float32))
+    formula.prepare(X, np.dtype(np.float64))
+
+
 def test_an_unbound_kernel_is_refused():
     with pytest.raises(UnboundKernelError):
         Formula.from_kernel(Stump())

@@ -90,10 +90,35 @@ class Formula:
     def prepare(
         self, X: ArrayLike, dtype: np.dtype[Any]
     ) -> tuple[tuple[FloatArray, ...], FloatArray]:
-        """Return the matrices that are compared, dense, and the values K(x, x) of all rows."""
+        """Return the matrices that are compared, dense, and the values K(x, x) of all rows.
+
+        Raises
+        ------
+        ValueError
+            If a value, a sum of squares or a value K(x, x) is outside the range of `dtype`. As no
+            value of a definite kernel exceeds the largest K(x, x), its matrix is then finite.
+        """
         embedded = self.kernel._embed(X, "X")
-        diagonal = np.asarray(self.kernel._diagonal(embedded), dtype=dtype)
-        return tuple(_dense(_at(embedded, path), dtype) for path in self.sources), diagonal
+        with np.errstate(over="ignore", invalid="ignore"):  # checked below
+            diagonal = np.asarray(self.kernel._diagonal(embedded)).astype(dtype)
+            matrices = tuple(_dense(_at(embedded, path), dtype) for path in self.sources)
+            sizes = [
+                4.0 * matrix.shape[1] * np.square(np.abs(matrix).max(initial=0.0))
+                for matrix, power in zip(matrices, self._powers(), strict=True)
+                if power == 2
+            ]
+            found = [*matrices, diagonal, np.array(sizes, dtype=dtype)]
+            if not all(np.isfinite(each.sum(dtype=np.float64)) for each in found):
+                raise ValueError(
+                    f"the kernel matrix has values outside the range of {dtype}: scale the "
+                    "columns, or pass float64"
+                )
+        return matrices, diagonal
+
+    def _powers(self) -> list[int]:
+        """Return for each matrix 2 if it is compared by squares or products, else 1."""
+        squared = {source for source, measure in self.distances if measure != "l1"}
+        return [2 if source in squared else 1 for source in range(len(self.sources))]
 
     def tile(self, A: Sequence[FloatArray], B: Sequence[FloatArray]) -> FloatArray:
         """Return the kernel between a few rows, from the matrices that are compared."""

@@ -46,18 +46,23 @@ __device__ void copy_16_bytes(real *target, const real *source, bool exists) {
                  "r"(exists ? 16 : 0));
 }
 
-// Start the copies of features first, first + 1, ... of the rows of a tile.
+// Start the copies of features first, first + 1, ... of the rows of a tile. A thread copies one
+// word of every STEP-th feature.
 __device__ void start_chunk(const Sides &sides, Index row, Index column, int first, real *chunk) {
-    const int n = min(sides.width, sides.n_features - first) * WORDS;
-    for (int i = threadIdx.x; i < n; i += THREADS) {
-        const int feature = i / WORDS, place = i % WORDS * WORD;
-        const bool left = place < TILE_ROWS;
-        const Index leading = left ? sides.lda : sides.ldb;
-        const Index at = left ? row + place : column + place - TILE_ROWS;
-        const real *rows = left ? sides.A : sides.B;
-        const bool exists = at < leading;
-        copy_16_bytes(chunk + feature * (TILE_ROWS + TILE_COLUMNS) + place,
-                      rows + (first + feature) * leading + (exists ? at : 0), exists);
+    const int STEP = THREADS / WORDS;
+    const int start = threadIdx.x / WORDS, place = threadIdx.x % WORDS * WORD;
+    const int end = start < STEP ? min(sides.width, sides.n_features - first) : 0;
+    const bool left = place < TILE_ROWS;
+    const Index leading = left ? sides.lda : sides.ldb;
+    const Index at = left ? row + place : column + place - TILE_ROWS;
+    const bool exists = at < leading;
+    const real *source = (left ? sides.A : sides.B) + (first + start) * leading;
+    if (exists) source += at;
+    real *target = chunk + start * (TILE_ROWS + TILE_COLUMNS) + place;
+    for (int feature = start; feature < end; feature += STEP) {
+        copy_16_bytes(target, source, exists);
+        source += STEP * leading;
+        target += STEP * (TILE_ROWS + TILE_COLUMNS);
     }
     asm volatile("cp.async.commit_group;");
 }
@@ -116,25 +121,20 @@ __device__ void for_tiles(const Sides &sides, Walk walk, real *chunks, Finish fi
         next.advance();
         Distances d = {};
         for (int first = 0; first < sides.n_features; first += sides.width) {
-            const bool is_last = first + sides.width >= sides.n_features;
-            real *others = chunks + (present ^ 1) * size;
-            if (!is_last) {
-                start_chunk(sides, walk.row(), walk.column(), first + sides.width, others);
-                asm volatile("cp.async.wait_group 1;");
-            } else if (next.exists()) {
-                start_chunk(sides, next.row(), next.column(), 0, others);
-                asm volatile("cp.async.wait_group 1;");
-            } else {
-                asm volatile("cp.async.wait_group 0;");
-            }
-            __syncthreads();
+            asm volatile("cp.async.wait_group 0;");
+            __syncthreads();  // the chunk is here, and no thread uses the other one any more
+            real *other = chunks + (present ^ 1) * size;
+            if (first + sides.width < sides.n_features)
+                start_chunk(sides, walk.row(), walk.column(), first + sides.width, other);
+            else if (next.exists())
+                start_chunk(sides, next.row(), next.column(), 0, other);
             add_features<0>(sides, chunks + present * size, first, place, d);
-            __syncthreads();
             present ^= 1;
         }
         finish(walk, d);
         walk = next;
     }
+    __syncthreads();  // so that the memory of the chunks can be used for something else
 }
 
 extern __shared__ __align__(16) unsigned char memory[];
@@ -356,7 +356,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2)
             }
         }
     });
-    __syncthreads();
     for (int row = threadIdx.x; row < GROUP * TILE_ROWS; row += THREADS) {
         const int tile = row / TILE_ROWS, at = row % TILE_ROWS;
         const int y = at % 64 / 4, word = tile * WORDS_OF_ROWS + at / 64;
