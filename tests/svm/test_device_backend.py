@@ -150,6 +150,7 @@ def test_single_precision_is_that_of_the_rows(backend, tuning, loss):
 @pytest.mark.parametrize("loss", ["squared", "hinge"])
 def test_a_machine_is_saved_and_used_without_the_device(backend, loss, tmp_path, monkeypatch):
     backend(IN_MEMORY)
+    pytest.importorskip("skops", reason="models are saved with skops")
     machine = InfiniteEnsembleClassifier(Laplacian(), solver="cuda", loss=loss).fit(X, y)
     expected = machine.decision_function(Z)
     monkeypatch.setattr(machines, "find_device", lambda name: None)
@@ -263,6 +264,7 @@ def test_the_memory_of_the_device_is_asked_for(monkeypatch):
 @pytest.mark.parametrize("tuning", [FACTORS, BY_PRODUCTS], ids=["factors", "by products"])
 def test_a_vote_on_the_device_is_that_of_the_exact_backend(backend, tuning, tmp_path, monkeypatch):
     backend(tuning)
+    pytest.importorskip("skops", reason="models are saved with skops")
     monkeypatch.setattr(InfiniteEnsembleRegressorCV, "_min_device_rows", 100)
     settings = {"scaling": ["rank", "learned"], "cv": 3, "random_state": 0, "tol": 1e-8}
     exact, found = (
