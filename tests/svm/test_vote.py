@@ -239,7 +239,9 @@ def test_a_tiny_time_budget_still_returns_a_vote(family):
     assert len(machine.members_) >= 1
     assert machine.score(rows, answers) > 0.5
     assert "time_budget was reached" in str(machine.search_summary_)
-    assert len(machine.race_results_["C"]) == 1
+    (first,) = machine.race_results_["kernel"]  # the fastest ones come first
+    assert "tump" not in str(first)
+    assert machine.race_results_["scaling"][0] in ("rank", "range")
     assert "time_budget" not in str(family(time_budget=1e6).fit(rows, answers).search_summary_)
 
 
@@ -283,7 +285,7 @@ def test_a_race_finds_the_best_penalties_without_trying_all(family, monkeypatch)
     found, some = family().fit(rows, answers).race_results_, np.mean(n_tried)
     monkeypatch.setattr(Trials, "_search", lambda *known: search(*known[:-1], None))
     every = family().fit(rows, answers).race_results_
-    assert some < 0.85
+    assert some < 0.9
     assert_array_equal(found["kernel"], every["kernel"])
     assert_allclose(found["left_out_error"], every["left_out_error"], rtol=1e-3)
 

@@ -8,13 +8,12 @@ import numpy as np
 from kernsemble._threads import blocks
 from kernsemble._typing import FloatArray, IntArray
 from kernsemble.solvers import Fold, Solution, Status
-from kernsemble.solvers.array_modules import between
+from kernsemble.solvers.array_modules import ROWS_OF_A_COPY, between
 from kernsemble.solvers.cholesky import HOST, LinearAlgebra
 from kernsemble.solvers.losses import Squared
 from kernsemble.solvers.ridge import Ridge
 from kernsemble.svm.problem import Problem
 
-ROWS_OF_A_COPY = 64  # rows that are copied at a time, so that they fit into the cache
 WORTH_REFITS = 0.5  # cost of refits, over the cube of the rows, from which a factor serves all
 
 

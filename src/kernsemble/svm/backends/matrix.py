@@ -43,6 +43,7 @@ from kernsemble.svm.backends.radial_parts import radial_part
 MIN_CACHED_ROWS = 50  # of a matrix computed on demand; with fewer, a fit would hardly end
 SPARE = 0.5  # matrices that must fit beside two for kernels to share their distances
 COPIES = 0.25  # matrices for copies and factors beside one, for a search
+MAX_KEPT_NUMBERS = 2_000_000  # of scaled rows that are kept for several calls, 16 MB
 WORKING_ROWS = DEFAULT_TUNING.working_rows
 WORKING_MATRICES = 2  # number of matrices between working rows: a copy and a factor
 
@@ -62,6 +63,7 @@ class MatrixWorkspace(Workspace):
     budget: Budget
     dtype: type[np.floating[Any]] | None = None  # of scaled rows and matrices; that of X by default
     learners: dict[tuple[LearnedKind, Norm, int], TargetScaling] = field(default_factory=dict)
+    scaled: dict[ScalingKind | None, tuple[FeatureScaling, Rows]] = field(default_factory=dict)
 
     def prepare(self, candidate: Candidate) -> PreparedRows:
         if is_learned(candidate.scaling):
@@ -106,10 +108,16 @@ class MatrixWorkspace(Workspace):
         return [results[place] for place in range(len(candidates))]
 
     def _scale(self, kind: ScalingKind | None) -> tuple[FeatureScaling, Rows]:
+        """Return a scaling and the scaled rows, which are kept if they are small."""
+        if kind in self.scaled:
+            return self.scaled[kind]
         scaling = FeatureScaling.from_rows(self.rows.X, kind, self.rows.weight)
         scaling = scaling.sparing(self.rows.is_category)
         scaled = scaling.transform(self.rows.X)
-        return scaling, scaled if self.dtype is None else scaled.astype(self.dtype)
+        scaled = scaled if self.dtype is None else scaled.astype(self.dtype)
+        if scaled.shape[0] * scaled.shape[1] <= MAX_KEPT_NUMBERS:
+            self.scaled[kind] = scaling, scaled
+        return scaling, scaled
 
     def _prepare_family(
         self,

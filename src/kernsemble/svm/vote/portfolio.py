@@ -97,7 +97,8 @@ def entrants(
     unit = UNIT_OF_LEARNED if grid.is_relative else 1.0
     absolute = PenaltyGrid(tuple(unit * value for value in grid.values))
     wrap, found = wrapper(rows), []
-    for kind in scalings or _plain_scalings(rows):
+    plain = _plain_scalings(rows) if scalings is None else list(scalings)
+    for kind in plain:
         if is_learned(kind) or (effort.is_local and is_mixed):
             continue
         scaled = scaled_rows(rows, kind)
@@ -125,7 +126,7 @@ def entrants(
         steps = PenaltyGrid(ADDITIVE_MULTIPLES[:: 2 if is_long else 1], is_relative=True)
         found += [
             Entrant(_name(Stump, kind), Candidate(additive, kind), steps, True, skips)
-            for kind in _plain_scalings(rows)
+            for kind in plain
         ]
     return found
 

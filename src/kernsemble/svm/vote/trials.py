@@ -48,6 +48,11 @@ class Clock:
         self.budget = np.inf if budget is None else float(budget)
 
     @property
+    def is_limited(self) -> bool:
+        """Whether there is a budget."""
+        return bool(np.isfinite(self.budget))
+
+    @property
     def elapsed(self) -> float:
         """Seconds since the start."""
         return self._now() - self._start
@@ -209,10 +214,10 @@ class Trials:
 
         def evaluate(mine: list[int], place: int, prepared: PreparedRows) -> None:
             known = [*before, *found.values()]
-            needed = max((each.seconds for each in known), default=0.0)
+            needed = _seconds_of(candidates[mine[place]], known)
             if cost_of_fit is not None:
-                n_unfitted = sum(each.fitted is None for each in known)
-                needed += (n_unfitted + 1) * needed * cost_of_fit
+                unfitted = sum(each.seconds for each in known if each.fitted is None)
+                needed += (unfitted + needed) * cost_of_fit
             if stop.is_set() or (has_started.is_set() and not self.clock.has(needed, share)):
                 return
             has_started.set()
@@ -229,7 +234,7 @@ class Trials:
             some = [candidates[k].candidate for k in mine]
             self.workspace(candidates[mine[0]].is_additive).map(some, partial(evaluate, mine))
 
-        self.side_by_side(work, _families(candidates), stop)
+        self.side_by_side(work, _families(candidates, self.clock.is_limited), stop)
         return [found[k] for k in sorted(found)]
 
     def side_by_side(
@@ -288,7 +293,7 @@ class Trials:
     ) -> Finalist | None:
         """Return a candidate at its best C; None if no C has a solution.
 
-        In a race the search for C begins near the best one of the latest kernel of its family.
+        In a race the search for C may begin near the best one of the latest kernel of its family.
         """
         grid, held_out = entrant.grid, [split.held_out for split in self.validation.splits]
         with task.part("candidate", n_parts=None) as part:
@@ -298,10 +303,19 @@ class Trials:
                 if both is not None:
                     return self._finalist_of_all_rows(entrant, C, *both)
             near = None
-            if self.is_race and latest is not None and latest.entrant.grid == grid:
+            if self._starts_near(entrant, latest):
+                assert latest is not None
                 near = grid.values.index(latest.multiple)
             found = self._search(entrant, prepared, part, near)
         return min(found, key=_error, default=None)
+
+    def _starts_near(self, entrant: Entrant, latest: Finalist | None) -> bool:
+        """Return whether the search for C begins near the best one of another kernel.
+
+        Not on learned scales, where every search computes the matrices of the folds.
+        """
+        can_start = latest is not None and latest.entrant.grid == entrant.grid
+        return self.is_race and can_start and not is_learned(entrant.candidate.scaling)
 
     def _search(
         self, entrant: Entrant, prepared: PreparedRows, task: Task, near: int | None
@@ -354,11 +368,12 @@ class Trials:
         return replace(found, fitted=fitted)
 
 
-def _families(candidates: Sequence[Entrant]) -> list[list[int]]:
+def _families(candidates: Sequence[Entrant], is_limited: bool = False) -> list[list[int]]:
     """Return the places of candidates that share tables, a learned scaling or distances.
 
     The longest work comes first, so that threads end together: additive machines, then the
-    largest families, where what is learned counts as another kernel.
+    largest families, where what is learned counts as another kernel. If time is limited, the
+    shortest comes first: kernels on given scales, then on learned ones.
     """
     found: dict[tuple[Any, ...], list[int]] = {}
     for place, each in enumerate(candidates):
@@ -368,11 +383,24 @@ def _families(candidates: Sequence[Entrant]) -> list[list[int]]:
             key = (each.is_additive,)
         found.setdefault(key, []).append(place)
 
-    def order(places: list[int]) -> tuple[bool, int]:
+    def order(places: list[int]) -> tuple[int, int]:
         first = candidates[places[0]]
+        if is_limited:
+            return _kind(first), len(places)
         return not first.is_additive, -len(places) - is_learned(first.candidate.scaling)
 
     return sorted(found.values(), key=order)
+
+
+def _kind(entrant: Entrant) -> int:
+    """Return the kind of a candidate, which determines its time more than others."""
+    return 2 if entrant.is_additive else int(is_learned(entrant.candidate.scaling))
+
+
+def _seconds_of(entrant: Entrant, known: Sequence[Finalist]) -> float:
+    """Return the longest time of candidates of the same kind, or of all if there is none."""
+    alike = [each for each in known if _kind(each.entrant) == _kind(entrant)]
+    return max((each.seconds for each in alike or known), default=0.0)
 
 
 def _error(finalist: Finalist) -> float:
