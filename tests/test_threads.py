@@ -2,12 +2,13 @@
 
 import os
 import threading
+import time
 
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from kernsemble._jobs import requested_threads
-from kernsemble._threads import at_most, is_one_of_several, n_threads, run, single_threaded
+from kernsemble._threads import at_most, n_threads, run, single_threaded
 from kernsemble.exceptions import ArgumentError
 
 
@@ -37,12 +38,25 @@ def test_nested_work_starts_no_threads():
     assert all(run(outer, range(20)))
 
 
-@pytest.mark.parametrize("most", [1, 3])
-def test_tasks_are_several_with_any_number_of_threads(most):
-    with at_most(most):
-        assert run(lambda _: is_one_of_several(), range(4)) == [True] * 4
-        assert run(lambda _: is_one_of_several(), range(3)) == [False] * 3
-    assert not is_one_of_several()
+def test_nested_work_ends_with_the_run_that_is_interrupted():
+    is_interrupted, finished = threading.Event(), []
+
+    def inner(step):
+        finished.append(step)
+        if step == 1:
+            is_interrupted.wait(10.0)  # until the other task has failed
+            time.sleep(0.2)
+
+    def outer(task):
+        if task == 0:
+            is_interrupted.set()
+            raise KeyboardInterrupt
+        run(inner, range(20))
+
+    with pytest.raises(KeyboardInterrupt):
+        run(outer, range(2), fewest=2)
+    assert len(finished) < 5
+    assert run(inner, range(4)) == [None] * 4  # the next run is another
 
 
 def test_single_threaded_limits_the_library_blas_and_openmp():

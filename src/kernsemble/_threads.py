@@ -6,7 +6,7 @@ from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache, cached_property
-from threading import Lock, local
+from threading import Event, Lock, local
 from typing import Any, TypeVar
 
 import joblib
@@ -24,11 +24,6 @@ def n_threads() -> int:
         return 1
     limit = _LIMIT.get()
     return all_threads() if limit is None else limit
-
-
-def is_one_of_several() -> bool:
-    """Return whether this is one of the tasks of `run`, with any number of threads."""
-    return _is_worker.within
 
 
 def all_threads() -> int:
@@ -50,21 +45,17 @@ def run(
     """Return ``work(task)`` for every task, in several threads from `fewest` tasks on.
 
     Work within such a thread starts no threads of its own. After an error or an interrupt
-    `on_error` is called, no further task is started, and running ones are waited for.
+    `on_error` is called, no further task is started, and running ones are waited for: they end at
+    the next task of a run of their own, where KeyboardInterrupt is raised.
     """
     n = n_threads()
-    if len(tasks) < fewest:
-        return [work(task) for task in tasks]
-    if n == 1:
-        before, _is_worker.within = _is_worker.within, True
-        try:
-            return [work(task) for task in tasks]
-        finally:
-            _is_worker.within = before
+    if len(tasks) < fewest or n == 1:
+        return [_unless_stopped(work, task) for task in tasks]
     results: list[Any] = [None] * len(tasks)
-    places = iter(range(len(tasks)))
+    places, stop = iter(range(len(tasks))), Event()
 
     def work_on() -> None:
+        _is_worker.stop = stop
         for place in places:
             results[place] = work(tasks[place])
 
@@ -76,12 +67,20 @@ def run(
         except BaseException:
             for _ in places:  # so that no further task is started
                 pass
+            stop.set()
             if on_error is not None:
                 on_error()
             raise
         finally:
             wait(futures)
     return results
+
+
+def _unless_stopped(work: Callable[[Task], Result], task: Task) -> Result:
+    """Return ``work(task)``, unless the run that this thread works for was stopped."""
+    if _is_worker.stop is not None and _is_worker.stop.is_set():
+        raise KeyboardInterrupt
+    return work(task)
 
 
 @contextmanager
@@ -119,8 +118,8 @@ def blocks(n: int, height: int) -> list[slice]:
 
 
 class _IsWorker(local):
-    here = False  # whether this thread has no others
-    within = False  # whether it works on one of several tasks
+    here = False
+    stop: Event | None = None  # set when the run is stopped that a worker works for
 
 
 class _Pools:
@@ -143,7 +142,7 @@ class _Pools:
 
 
 def _become_worker() -> None:
-    _is_worker.here = _is_worker.within = True
+    _is_worker.here = True
 
 
 class _BlasThreads:

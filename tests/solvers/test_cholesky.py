@@ -21,10 +21,9 @@ def definite(n, dtype=np.float64, seed=0):
 
 
 @pytest.fixture
-def few_rows_in_blocks(monkeypatch):
-    monkeypatch.setattr(blocked, "ROWS_WORTH_BLOCKS", 1)
-    monkeypatch.setattr(blocked, "HEIGHT", 64)
-    monkeypatch.setattr(blocked, "WIDTH", 50)
+def small_tiles(monkeypatch):
+    monkeypatch.setattr(blocked, "ROWS_WORTH_TILES", 1)
+    monkeypatch.setattr(blocked, "TILE", 64)
     monkeypatch.setenv("NUMBA_NUM_THREADS", "2")
 
 
@@ -39,34 +38,55 @@ def test_factor_solution_and_inverse_are_those_of_scipy(n, dtype):
     assert_allclose(np.triu(blocked.invert_in_place(U)), np.triu(np.linalg.inv(A)), atol=tol)
 
 
+@pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("n", SIZES)
-def test_blocks_have_the_same_factor(few_rows_in_blocks, n):
-    A = definite(n)
-    U = A.copy()
+def test_blocks_have_the_same_factor_solution_and_inverse(small_tiles, n, order):
+    A, y = definite(n), np.random.default_rng(1).normal(size=(n, 3))
+    U = A.copy(order)
     assert blocked.factor_in_place(U) == 0
     assert_allclose(np.triu(U), cholesky(A), atol=1e-12)
+    assert_allclose(blocked.solve_with_factor(U, y), solve(A, y), atol=1e-12)
+    inverse = blocked.invert_in_place(np.ascontiguousarray(U))
+    assert_allclose(np.triu(inverse), np.triu(np.linalg.inv(A)), atol=1e-12)
 
 
 @pytest.mark.parametrize("place", [0, 3, 63, 64, 130, 199])
-def test_the_first_minor_that_is_not_positive_is_returned(few_rows_in_blocks, place):
+def test_the_first_minor_that_is_not_positive_is_returned(small_tiles, place):
     A = np.eye(200)
     A[place, place] = -1.0
     assert blocked.factor_in_place(A) == place + 1
 
 
-def test_the_factor_does_not_depend_on_the_number_of_threads(few_rows_in_blocks):
-    A = definite(300, seed=2)
-    one, many = A.copy(), A.copy()
-    with _threads.at_most(1):
-        blocked.factor_in_place(one)
-    blocked.factor_in_place(many)
-    assert_array_equal(np.triu(one), np.triu(many))
-    alone, factored = [A.copy(), A.copy()], [A.copy(), A.copy()]
-    with _threads.at_most(1):
-        _threads.run(blocked.factor_in_place, alone, fewest=2)
-    _threads.run(blocked.factor_in_place, factored, fewest=2)
-    for one, many in zip(alone, factored, strict=True):
-        assert_array_equal(np.triu(one), np.triu(many))
+def test_all_bits_are_the_same_for_any_number_of_threads(small_tiles, monkeypatch):
+    A, y, found = definite(300, seed=2), np.ones((300, 2)), []
+    for n_threads in (1, 2, 3):
+        monkeypatch.setenv("NUMBA_NUM_THREADS", str(n_threads))
+        U = A.copy()
+        blocked.factor_in_place(U)
+        factor, solution = np.triu(U), blocked.solve_with_factor(U, y)
+        found.append((factor, solution, np.triu(blocked.invert_in_place(U))))
+    for each in found[1:]:
+        for array, first in zip(each, found[0], strict=True):
+            assert_array_equal(array, first)
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_an_interrupt_waits_for_one_block(small_tiles, monkeypatch, n_threads):
+    monkeypatch.setenv("NUMBA_NUM_THREADS", str(n_threads))
+    factor, calls = blocked._factor, []
+
+    def interrupted(A):
+        calls.append(len(A))
+        time.sleep(0.1)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return factor(A)
+
+    monkeypatch.setattr(blocked, "_factor", interrupted)
+    matrices = [definite(300, seed=seed) for seed in range(4)]
+    with pytest.raises(KeyboardInterrupt):
+        _threads.run(blocked.factor_in_place, matrices)
+    assert len(calls) <= 4  # of five blocks of four matrices
 
 
 def test_the_lock_of_python_is_released():

@@ -1,5 +1,7 @@
 """Column generation against SciPy's solution over all enumerated hypotheses."""
 
+import signal
+import threading
 from itertools import permutations
 
 import numpy as np
@@ -407,3 +409,20 @@ def test_stages_are_the_optima_on_the_way():
     assert_allclose(found.stages[4].toarray()[0, :5], fifth.weights)
     nothing = generate_columns(master_of(TWO, Form.SOFT, 1e-6), TWO)
     assert nothing.stages.shape == (0, 0)
+
+
+def test_an_interrupt_ends_a_run_of_highs():
+    rng, n, n_steps = np.random.default_rng(0), 300, []
+    program = _HighsProgram(np.full(n, 50.0 / n), np.arange(n), maximises_margin=False)
+    columns = [rng.choice([-1, 1], size=n).astype(np.int8) for _ in range(150)]
+
+    def interrupt(_):
+        n_steps.append(len(n_steps))
+        if len(n_steps) == 5:
+            signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+            program.stop.wait(10.0)
+
+    program.model.cbSimplexInterrupt.subscribe(interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        program.solve(columns)
+    assert len(n_steps) < 10

@@ -31,8 +31,10 @@ Without limits, C = ∞, the first problem is the second: :math:`w/\rho` with ob
 """
 
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import Enum
+from threading import Event
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -281,7 +283,8 @@ class _HighsProgram:
         self.rows, self.maximises_margin = rows, maximises_margin
         n_pairs_per_row = np.bincount(rows, minlength=len(upper))
         self.is_shared: BoolArray = n_pairs_per_row > 1
-        self.model, self.infinity = _new_model()
+        self.stop = Event()
+        self.model, self.infinity = _new_model(self.stop)
         n, finite = len(rows), bool(np.isfinite(upper).all())
         self.n_sums = int(self.is_shared.sum()) if finite else 0
         self.n_before = self.n_sums + maximises_margin  # rows before those of hypotheses
@@ -328,9 +331,16 @@ class _HighsProgram:
         return weights, np.maximum(values[:n], 0.0), level
 
     def _run(self) -> bool:
+        """Return whether an optimum was found; an interrupt ends the run at its next step."""
         import highspy
 
-        ended = self.model.run() == highspy.HighsStatus.kOk
+        with ThreadPoolExecutor(1) as pool:  # whose thread cannot be interrupted, and need not be
+            running = pool.submit(self.model.run)
+            try:
+                ended = running.result() == highspy.HighsStatus.kOk
+            except BaseException:
+                self.stop.set()
+                raise
         return ended and self.model.getModelStatus() == highspy.HighsModelStatus.kOptimal
 
     def _send(self, columns: Sequence[Array]) -> None:
@@ -369,9 +379,16 @@ def _unit_and_level(upper: FloatArray, maximises_margin: bool) -> tuple[float, f
     return unit, 0.0 if maximises_margin else 1.0 / unit
 
 
-def _new_model() -> tuple[Any, float]:
-    """Return a silent model that keeps its basis, and its value for infinity."""
+def _new_model(stop: Event) -> tuple[Any, float]:
+    """Return a silent model that keeps its basis, and its value for infinity.
+
+    A run ends at its next step if `stop` is set.
+    """
     import highspy
+
+    def check(event: Any) -> None:
+        if stop.is_set():
+            event.interrupt()
 
     model: Any = highspy.Highs()  # type: ignore[no-untyped-call, unused-ignore]
     for option, value in {
@@ -386,6 +403,7 @@ def _new_model() -> tuple[Any, float]:
         "dual_feasibility_tolerance": FEASIBILITY,
     }.items():
         model.setOptionValue(option, value)
+    model.cbSimplexInterrupt.subscribe(check)
     return model, highspy.kHighsInf
 
 

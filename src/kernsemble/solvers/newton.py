@@ -3,10 +3,11 @@
 from collections.abc import Callable
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, solve_triangular
+from scipy.linalg import LinAlgError, solve_triangular
 
 from kernsemble._jit import jit
 from kernsemble._typing import BoolArray, FloatArray, IntArray
+from kernsemble.solvers.cholesky import factor_in_place
 from kernsemble.solvers.kernel_matrix import WholeMatrix
 from kernsemble.solvers.working_pairs import NEARLY
 
@@ -117,7 +118,9 @@ class _FreeSystem:
         inner = np.empty((len(rows) - 1, len(rows) - 1))
         _differences_from_first(K, rows, inner)
         inner.flat[:: len(rows)] *= TWINS
-        self._U, _ = cho_factor(inner.T, overwrite_a=True, check_finite=False)
+        self._U = inner.T
+        if failed := factor_in_place(self._U):
+            raise LinAlgError(f"leading minor {failed} is not positive")
         self._joining: dict[int, FloatArray] = {}
         self._giving: dict[int, FloatArray] = {}
 

@@ -10,17 +10,13 @@ filled together, a row at a time, as long as they fit into the cache: an additio
 wait for the previous one at the same place.
 """
 
-from contextlib import nullcontext
-
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from kernsemble._jit import jit
-from kernsemble._threads import BLAS_THREADS
 from kernsemble._typing import FloatArray, IntArray
 from kernsemble.solvers.additive.tables import Tables, add_beyond
+from kernsemble.solvers.cholesky import factor_in_place, solve_with_factor
 
-SIZE_WORTH_THREADS = 1_500  # smallest matrix for which BLAS uses threads
 ENTRIES_IN_CACHE = 65_536  # largest number of entries of the blocks that are filled together
 SMALLEST_PIVOT = 1e-14  # relative increase of the diagonal if rounding makes it indefinite
 
@@ -91,15 +87,12 @@ def hessian(
 def solve_definite(matrix: FloatArray, diagonal: FloatArray, right: FloatArray) -> FloatArray:
     """Solve a definite system given by its lower half and diagonal, despite rounding."""
     slack = 0.0
-    with BLAS_THREADS.at_most(1) if len(matrix) < SIZE_WORTH_THREADS else nullcontext():
-        while True:
-            np.fill_diagonal(matrix, diagonal * (1.0 + slack))
-            try:
-                factor = cho_factor(matrix.T, lower=False, check_finite=False)
-            except LinAlgError:
-                slack = max(10.0 * slack, SMALLEST_PIVOT)
-            else:
-                return cho_solve(factor, right, check_finite=False)
+    while True:
+        np.fill_diagonal(matrix, diagonal * (1.0 + slack))
+        factor = matrix.copy().T
+        if not factor_in_place(factor):
+            return solve_with_factor(factor, right.reshape(len(right), -1)).reshape(right.shape)
+        slack = max(10.0 * slack, SMALLEST_PIVOT)
 
 
 def _groups_of_blocks(offsets: IntArray, most: int) -> list[tuple[int, int, int]]:
