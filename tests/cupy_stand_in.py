@@ -76,7 +76,9 @@ class RawKernel:
         assert grid == (-(-len(K) // self.rows), len(partial), 1)
         assert n_tiles == -(-K.shape[1] // self.columns)
         assert k <= self.most
-        assert V.flags.c_contiguous
+        assert V.shape == (n_tiles * self.columns, self.most)
+        assert not V[K.shape[1] :].any()
+        V = V[: K.shape[1], :k]
         for split in range(grid[1]):
             begin = first_tile + split * per_split
             end = min(begin + per_split, n_tiles)

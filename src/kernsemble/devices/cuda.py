@@ -127,7 +127,7 @@ class CudaKernel(DeviceKernel):
                 place[:, column] = self._symmetric_product(A, columns[:, column])
             return out
         for some in blocks(columns.shape[1], COLUMNS_OF_PRODUCT[-1]):
-            place[:, some] = self._product(A, B, cp.ascontiguousarray(columns[:, some]))
+            place[:, some] = self._product(A, B, columns[:, some])
         return out
 
     def diagonal(self, A: DeviceRows) -> Matrix:
@@ -153,12 +153,14 @@ class CudaKernel(DeviceKernel):
         at_once = max(BYTES_OF_PARTIAL_SUMS // (len(A) * k * self.dtype.itemsize), 1)
         memory = self.source.bytes_of_memory(len(A.features), columns)
         program, total = self._program(columns), cp.zeros((len(A), k))
+        padded = cp.zeros((n_tiles * width, columns), dtype=self.dtype)
+        padded[: len(B), :k] = V
         for splits in blocks(n_splits, at_once):
             n = splits.stop - splits.start
             partial = cp.empty((n, len(A), k), dtype=self.dtype)
             parts = map(np.int32, (splits.start * per_split, per_split, n_tiles))
             sides = self._sides(A, B, columns)
-            arguments = (*sides, *parts, V, np.int32(k), partial, *self.constants)
+            arguments = (*sides, *parts, padded, np.int32(k), partial, *self.constants)
             program((n_row_tiles, n, 1), THREADS, arguments, shared_mem=memory)
             total += partial.sum(axis=0, dtype=np.float64)
         return total

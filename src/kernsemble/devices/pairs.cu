@@ -109,9 +109,16 @@ struct AlongRows {
     __device__ Index column() const { return Index(tile) * TILE_COLUMNS; }
 };
 
+struct Nothing {
+    template <typename Walk>
+    __device__ void operator()(const Walk &) const {}
+};
+
 // Compute the distances of the tiles of a walk, and pass those of each to `finish(walk, d)`.
-template <typename Walk, typename Finish>
-__device__ void for_tiles(const Sides &sides, Walk walk, real *chunks, Finish finish) {
+// `begin(walk)` may start copies into memory that `finish` uses; it waits for them.
+template <typename Walk, typename Finish, typename Begin = Nothing>
+__device__ void for_tiles(const Sides &sides, Walk walk, real *chunks, Finish finish,
+                          Begin begin = Begin()) {
     const Place place;
     const int size = sides.width * (TILE_ROWS + TILE_COLUMNS);
     int present = 0;
@@ -123,6 +130,7 @@ __device__ void for_tiles(const Sides &sides, Walk walk, real *chunks, Finish fi
         for (int first = 0; first < sides.n_features; first += sides.width) {
             asm volatile("cp.async.wait_group 0;");
             __syncthreads();  // the chunk is here, and no thread uses the other one any more
+            if (first == 0) begin(walk);
             real *other = chunks + (present ^ 1) * size;
             if (first + sides.width < sides.n_features)
                 start_chunk(sides, walk.row(), walk.column(), first + sides.width, other);
@@ -216,7 +224,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2)
     }
 }
 #else
-// The same for up to PRODUCT columns of V: a tile of K is put into shared memory and multiplied.
+// The same for up to PRODUCT columns of V, which is padded with zeros to PRODUCT columns and whole
+// tiles of rows: a tile of K is put into shared memory and multiplied.
 extern "C" __global__ void __launch_bounds__(THREADS, 2)
     pairs(ROWS_OF_BOTH_SIDES, SPLITS, const real *V, int k, real *partial CONSTANTS) {
     const int SHARE = TILE_ROWS * PRODUCT / (4 * THREADS);  // columns of a thread, for four rows
@@ -235,12 +244,15 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2)
         return column * TILE_ROWS + ((word ^ (column / 4 % 8)) * 4);
     };
     const AlongRows walk = {row, begin, min(begin + tiles_per_split, n_tiles)};
-    for_tiles(sides, walk, chunks, [&](const AlongRows &here, const Distances &d) {
-        for (int i = threadIdx.x; i < TILE_COLUMNS * PRODUCT; i += THREADS) {
-            const Index c = here.column() + i / PRODUCT;
-            const int which = i % PRODUCT;
-            factors[i] = c < n_columns && which < k ? V[c * k + which] : real(0);
+    auto begin_copies = [&](const AlongRows &here) {
+        const real *source = V + here.column() * PRODUCT;
+#pragma unroll
+        for (int i = 0; i < TILE_COLUMNS * PRODUCT / (THREADS * WORD); ++i) {
+            const int number = (i * THREADS + threadIdx.x) * WORD;
+            copy_16_bytes(factors + number, source + number, true);
         }
+    };
+    auto multiply = [&](const AlongRows &, const Distances &d) {
 #pragma unroll
         for (int j = 0; j < THREAD_COLUMNS; ++j)
 #pragma unroll
@@ -251,6 +263,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2)
                 const int place_of_word = at(Place::of(place.x, j), i / 4 * 16 + place.y);
                 *reinterpret_cast<Four *>(tile + place_of_word) = four;
             }
+        asm volatile("cp.async.wait_all;");
         __syncthreads();
 #pragma unroll 4
         for (int c = 0; c < TILE_COLUMNS; ++c) {
@@ -263,7 +276,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2)
             }
         }
         __syncthreads();
-    });
+    };
+    for_tiles(sides, walk, chunks, multiply, begin_copies);
 #pragma unroll
     for (int r = 0; r < 4; ++r)
 #pragma unroll
