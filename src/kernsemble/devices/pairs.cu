@@ -224,32 +224,139 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2)
     }
 }
 #else
+// A tile of K, and the columns of V that it is multiplied by, in shared memory: four rows of K, or
+// four columns of V, are a word. Words are permuted, so that those of a warp are in different banks.
+__device__ int place_of_rows(int column, int word) {
+    return column * TILE_ROWS + ((word ^ (column / 4 % 8) ^ (column % 4 * 2)) * 4);
+}
+__device__ int place_of_factors(int column, int word) {
+    return column * PRODUCT + ((word ^ (column % 4 / (32 / PRODUCT) * 2)) * 4);
+}
+
+#ifdef SINGLE
+// Products of tiles by tensor cores. They multiply numbers of 11 bits: each number is a sum of two
+// of them, of which three of four products count. They add up one tile only, as they truncate.
+struct TileProduct {
+    static const int WARPS_OF_ROWS = TILE_ROWS / 16, WARPS_OF_COLUMNS = 8 / WARPS_OF_ROWS;
+    static const int SHARES = PRODUCT / WARPS_OF_COLUMNS / 8;  // of 16 rows and 8 columns
+    real sums[SHARES][4] = {};
+
+    // the first of 16 rows, and the first column, of a warp; a lane is at (y, x) of 8 x 4
+    static __device__ int row() { return threadIdx.x / 32 / WARPS_OF_COLUMNS * 16; }
+    static __device__ int column() {
+        return threadIdx.x / 32 % WARPS_OF_COLUMNS * (PRODUCT / WARPS_OF_COLUMNS);
+    }
+    static __device__ int y() { return threadIdx.x % 32 / 4; }
+    static __device__ int x() { return threadIdx.x % 4; }
+
+    static __device__ void split(real number, unsigned &high, unsigned &low) {
+        asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(high) : "f"(number));
+        low = __float_as_uint(number - __uint_as_float(high));
+    }
+
+    static __device__ void multiply(real (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
+        asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 "
+            "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+            : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+            : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+    }
+
+    __device__ void add(const real *tile, const real *factors) {
+        real c[SHARES][4] = {};
+#pragma unroll 2
+        for (int first = 0; first < TILE_COLUMNS; first += 8) {
+            unsigned high[4], low[4];
+#pragma unroll
+            for (int i = 0; i < 4; ++i) {
+                const int r = row() + y() + i % 2 * 8, k = first + x() + i / 2 * 4;
+                split(tile[place_of_rows(k, r / 4) + r % 4], high[i], low[i]);
+            }
+#pragma unroll
+            for (int share = 0; share < SHARES; ++share) {
+                unsigned factor[2], rest[2];
+#pragma unroll
+                for (int i = 0; i < 2; ++i) {
+                    const int k = first + x() + i * 4, which = column() + share * 8 + y();
+                    split(factors[place_of_factors(k, which / 4) + which % 4], factor[i], rest[i]);
+                }
+                multiply(c[share], low, factor);
+                multiply(c[share], high, rest);
+                multiply(c[share], high, factor);
+            }
+        }
+#pragma unroll
+        for (int share = 0; share < SHARES; ++share)
+#pragma unroll
+            for (int i = 0; i < 4; ++i) sums[share][i] += c[share][i];
+    }
+
+    // Pass all sums to `put(row, column, sum)`.
+    template <typename Put>
+    __device__ void for_each(Put put) const {
+#pragma unroll
+        for (int share = 0; share < SHARES; ++share)
+#pragma unroll
+            for (int i = 0; i < 4; ++i)
+                put(row() + y() + i / 2 * 8, column() + share * 8 + x() * 2 + i % 2,
+                    sums[share][i]);
+    }
+};
+#else
+// Products of tiles: a thread has four rows and SHARE columns of V.
+struct TileProduct {
+    static const int SHARE = TILE_ROWS * PRODUCT / (4 * THREADS), GROUPS = PRODUCT / SHARE;
+    real sums[4][SHARE] = {};
+
+    static __device__ int word() { return threadIdx.x / GROUPS; }
+    static __device__ int column() { return threadIdx.x % GROUPS * SHARE; }
+
+    __device__ void add(const real *tile, const real *factors) {
+#pragma unroll 4
+        for (int k = 0; k < TILE_COLUMNS; ++k) {
+            const Four four = *reinterpret_cast<const Four *>(tile + place_of_rows(k, word()));
+#pragma unroll
+            for (int s = 0; s < SHARE; ++s) {
+                const int which = column() + s;
+                const real factor = factors[place_of_factors(k, which / 4) + which % 4];
+#pragma unroll
+                for (int r = 0; r < 4; ++r) sums[r][s] += four.at[r] * factor;
+            }
+        }
+    }
+
+    // Pass all sums to `put(row, column, sum)`.
+    template <typename Put>
+    __device__ void for_each(Put put) const {
+#pragma unroll
+        for (int r = 0; r < 4; ++r)
+#pragma unroll
+            for (int s = 0; s < SHARE; ++s) put(word() * 4 + r, column() + s, sums[r][s]);
+    }
+};
+#endif
+
 // The same for up to PRODUCT columns of V, which is padded with zeros to PRODUCT columns and whole
-// tiles of rows: a tile of K is put into shared memory and multiplied.
+// tiles of rows.
 extern "C" __global__ void __launch_bounds__(THREADS, 2)
     pairs(ROWS_OF_BOTH_SIDES, SPLITS, const real *V, int k, real *partial CONSTANTS) {
-    const int SHARE = TILE_ROWS * PRODUCT / (4 * THREADS);  // columns of a thread, for four rows
-    const int GROUPS = PRODUCT / SHARE;
     const Sides sides = SIDES;
     const Place place;
     const Index row = Index(blockIdx.x) * TILE_ROWS;
     const int begin = first_tile + blockIdx.y * tiles_per_split;
-    real *tile = reinterpret_cast<real *>(memory);       // [column][word of rows, see below]
-    real *factors = tile + TILE_ROWS * TILE_COLUMNS;     // [column][column of V]
+    real *tile = reinterpret_cast<real *>(memory);
+    real *factors = tile + TILE_ROWS * TILE_COLUMNS;
     real *chunks = factors + TILE_COLUMNS * PRODUCT;
-    const int word = threadIdx.x / GROUPS, group = threadIdx.x % GROUPS;
-    real sums[4][SHARE] = {};
-    // four rows are a word; words are permuted by their column, to be written to different banks
-    auto at = [&](int column, int word) {
-        return column * TILE_ROWS + ((word ^ (column / 4 % 8)) * 4);
-    };
     const AlongRows walk = {row, begin, min(begin + tiles_per_split, n_tiles)};
-    auto begin_copies = [&](const AlongRows &here) {
+    TileProduct product;
+    auto copy_factors = [&](const AlongRows &here) {
+        const int LENGTH = PRODUCT / 4, PARTS = 4 / WORD;  // words of a row, and copies of a word
         const real *source = V + here.column() * PRODUCT;
 #pragma unroll
         for (int i = 0; i < TILE_COLUMNS * PRODUCT / (THREADS * WORD); ++i) {
-            const int number = (i * THREADS + threadIdx.x) * WORD;
-            copy_16_bytes(factors + number, source + number, true);
+            const int number = i * THREADS + threadIdx.x, word = number / PARTS;
+            const int part = number % PARTS * WORD;
+            const int target = place_of_factors(word / LENGTH, word % LENGTH) + part;
+            copy_16_bytes(factors + target, source + number * WORD, true);
         }
     };
     auto multiply = [&](const AlongRows &, const Distances &d) {
@@ -260,33 +367,19 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2)
                 Four four;
 #pragma unroll
                 for (int r = 0; r < 4; ++r) four.at[r] = KERNEL_VALUE(d[i + r][j]);
-                const int place_of_word = at(Place::of(place.x, j), i / 4 * 16 + place.y);
-                *reinterpret_cast<Four *>(tile + place_of_word) = four;
+                const int target = place_of_rows(Place::of(place.x, j), i / 4 * 16 + place.y);
+                *reinterpret_cast<Four *>(tile + target) = four;
             }
         asm volatile("cp.async.wait_all;");
         __syncthreads();
-#pragma unroll 4
-        for (int c = 0; c < TILE_COLUMNS; ++c) {
-            const Four four = *reinterpret_cast<const Four *>(tile + at(c, word));
-#pragma unroll
-            for (int s = 0; s < SHARE; ++s) {
-                const real factor = factors[c * PRODUCT + group * SHARE + s];
-#pragma unroll
-                for (int r = 0; r < 4; ++r) sums[r][s] += four.at[r] * factor;
-            }
-        }
+        product.add(tile, factors);
         __syncthreads();
     };
-    for_tiles(sides, walk, chunks, multiply, begin_copies);
-#pragma unroll
-    for (int r = 0; r < 4; ++r)
-#pragma unroll
-        for (int s = 0; s < SHARE; ++s) {
-            const Index at_row = row + word * 4 + r;
-            const int which = group * SHARE + s;
-            if (at_row < n_rows && which < k)
-                partial[(Index(blockIdx.y) * n_rows + at_row) * k + which] = sums[r][s];
-        }
+    for_tiles(sides, walk, chunks, multiply, copy_factors);
+    product.for_each([&](int r, int which, real sum) {
+        if (row + r < n_rows && which < k)
+            partial[(Index(blockIdx.y) * n_rows + row + r) * k + which] = sum;
+    });
 }
 #endif
 #endif
