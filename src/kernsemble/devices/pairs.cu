@@ -16,6 +16,13 @@ const int TILE_ROWS = 16 * THREAD_ROWS, TILE_COLUMNS = 16 * THREAD_COLUMNS;
 const int WORD = 16 / sizeof(real);  // numbers per copy of 16 bytes
 const int WORDS = (TILE_ROWS + TILE_COLUMNS) / WORD;  // copies per feature
 
+// The number of features that are unrolled: products with several columns need the registers.
+#if PRODUCT > 1
+const int FEATURES_AT_ONCE = THREAD_COLUMNS == 8 ? 1 : 4;
+#else
+const int FEATURES_AT_ONCE = 4;
+#endif
+
 struct alignas(16) Four { real at[4]; };
 
 // The rows on both sides, and where the features of each source end.
@@ -84,7 +91,7 @@ __device__ void add_features(const Sides &sides, const real *chunk, int first, P
     if constexpr (SOURCE < N_SOURCES) {
         const int begin = max(SOURCE == 0 ? 0 : sides.stops[SOURCE - 1], first);
         const int end = min(sides.stops[SOURCE], first + sides.width);
-#pragma unroll 2
+#pragma unroll FEATURES_AT_ONCE
         for (int feature = begin; feature < end; ++feature) {
             const real *numbers = chunk + (feature - first) * (TILE_ROWS + TILE_COLUMNS);
             real a[THREAD_ROWS], b[THREAD_COLUMNS];
