@@ -14,7 +14,7 @@ LARGEST = sys.float_info.max  # whole numbers may exceed it
 
 def check_count(argument: str, value: Any, minimum: int = 1) -> None:
     """Raise an error unless the value is a whole number of at least ``minimum``."""
-    if not isinstance(value, Integral) or value < minimum:
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < minimum:
         raise ArgumentError(argument, value, f"use a whole number of at least {minimum}")
 
 

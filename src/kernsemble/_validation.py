@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.metrics import accuracy_score
 from sklearn.utils import check_array, check_X_y, column_or_1d
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import validate_data
 
 from kernsemble._suggestions import suggest
@@ -19,6 +19,14 @@ if TYPE_CHECKING:
     from typing_extensions import TypeIs
 
 Column: TypeAlias = int | str | bool
+
+ANY_SHAPE: dict[str, Any] = {  # and any numbers, for callers that check them
+    "ensure_all_finite": False,
+    "ensure_2d": False,
+    "allow_nd": True,
+    "ensure_min_samples": 0,
+    "ensure_min_features": 0,
+}
 
 
 def validated(estimator: Any, X: Any, *y: Any, **settings: Any) -> Any:
@@ -159,6 +167,12 @@ def as_table(X: Any, name: str = "X") -> Any:
     return checked_rows(X, name, accept_sparse="csr", dtype=None, ensure_all_finite=False)
 
 
+def target_kind(y: Any) -> str:
+    """Return the kind of a target, as `type_of_target` of scikit-learn does."""
+    with _reading("y"):
+        return str(type_of_target(y))
+
+
 def read_classes(y: Any) -> tuple[Array, IntArray]:
     """Return the sorted classes, and the index of each row's class."""
     with _reading("y"):
@@ -202,18 +216,25 @@ def refuse_one_class(classes: Array) -> None:
         )
 
 
+def as_numbers(values: Any, name: str = "y") -> FloatArray:
+    """Return targets or weights as floats."""
+    _refuse_complex(values, name)
+    try:
+        with np.errstate(all="ignore"):
+            return np.asarray(values, dtype=np.float64)
+    except (OverflowError, TypeError, ValueError) as error:
+        raise ValueError(
+            f"{name} contains values that are not numbers ({error}): pass numbers"
+        ) from error
+
+
 def read_weights(
     sample_weight: ArrayLike | None, n: int, name: str = "sample_weight"
 ) -> FloatArray:
     """Return the weights of `n` rows, 1 for each by default."""
     if sample_weight is None:
         return np.ones(n)
-    try:
-        weight = np.asarray(sample_weight, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(
-            f"{name} contains values that are not numbers ({error}): pass numbers"
-        ) from error
+    weight = as_numbers(sample_weight, name)
     if weight.ndim == 0:
         weight = np.full(n, float(weight))
     if weight.shape != (n,):

@@ -8,7 +8,7 @@ import numpy as np
 from fuzz.data import Draw, n_rows
 from fuzz.estimators import SUBJECTS, Subject
 from fuzz.outcomes import BrokenStateError, Call, Scene, fingerprint
-from sklearn.base import clone, is_regressor
+from sklearn.base import RegressorMixin, clone
 
 from kernsemble.boosting import AdaBoostClassifier, KernelBoost, LPBoostClassifier
 from kernsemble.datasets import make_mixed_table, make_twonorm
@@ -151,7 +151,7 @@ def materialised(answer: Any) -> Any:
 def target_for(draw: Draw, estimator: Any, n: int, hostility: float) -> Any:
     """Return a target: numbers for regressors, classes for others."""
     name = type(estimator).__name__
-    if is_regressor(estimator) or (name in CLASSES_OR_NUMBERS and draw.chance(0.5)):
+    if isinstance(estimator, RegressorMixin) or (name in CLASSES_OR_NUMBERS and draw.chance(0.5)):
         return draw.numeric_target(n, hostility)
     return draw.classes(n, hostility)
 

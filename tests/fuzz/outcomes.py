@@ -198,6 +198,7 @@ def place_of(trace: TracebackType | None) -> str:
 
 
 def _innermost(frames: Sequence[traceback.FrameSummary]) -> str:
+    frames = [frame for frame in frames if not frame.filename.endswith("warnings.py")]
     ours = [frame for frame in frames if frame.filename.startswith(OURS)]
     frame = (ours or frames)[-1]
     return f"{_short(frame.filename)}:{frame.lineno} {frame.name}"

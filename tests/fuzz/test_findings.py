@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
@@ -22,6 +23,7 @@ from kernsemble.kernels import (
     Mixed,
     Polynomial,
     Stump,
+    StumpRegion,
     alignment,
     centre,
     definiteness,
@@ -44,6 +46,9 @@ LISTS = pd.DataFrame({"a": [[1], [2, 3]] * 10})
 ONE = pd.DataFrame({"a": [1.0]})
 MODEL = InfiniteEnsembleClassifier(solver="additive", loss="logistic").fit(X, y)
 VIEW = EnsembleView.from_estimator(MODEL)
+
+REGRESSION = from_json(to_json(InfiniteEnsembleRegressor(HistogramIntersection()).fit(X, X[:, 0])))
+LINEAR = RCDPerceptron(n_epochs=2, random_state=0).fit(X, y)
 
 REFUSED = {
     "infinities of both signs": (lambda: DecisionStump().fit(BOTH_ENDS, [0, 1]), "infinity"),
@@ -106,6 +111,42 @@ REFUSED = {
         lambda: InfiniteEnsembleRegressor().fit(Blocks(lambda: None)),
         "return an iterator of blocks",
     ),
+    "text as a target": (lambda: InfiniteEnsembleRegressor().fit(X, ["a"] * 20), "not numbers"),
+    "True as a number": (lambda: make_twonorm(True), "n_samples = True"),
+    "weights of classes as a list": (
+        lambda: InfiniteEnsembleClassifier(class_weight=[1.0]).fit(X, y),
+        "class_weight = .*dict",
+    ),
+    "sparse rows of a learned scaling": (
+        lambda: InfiniteEnsembleClassifier(scaling="learned").fit(X, y).predict(csr_array(X)),
+        "needs dense rows",
+    ),
+    "distances beyond floats": (
+        lambda: LINEAR.predict(1.7e308 * np.sign(LINEAR.coef_)),
+        "the decision function has values outside the range",
+    ),
+    "decision values beyond floats": (
+        lambda: KernelPerceptron(random_state=0).fit([[1.3e154], [0.0]], [0, 1]).predict([[1e300]]),
+        "the decision function has values outside the range",
+    ),
+    "infinity in a table": (lambda: TableEncoder().fit(ONE.assign(a=np.inf)), "infinity"),
+    "regions of a high level": (
+        lambda: StumpRegion(10**6).bind(X).level_constant,
+        "exceeds the range of floats",
+    ),
+    "ragged distances": (lambda: Laplacian(1.0).from_distances([[1], [1, 2]]), "inhomogeneous"),
+    "a long direction": (
+        lambda: EnsembleView.from_estimator(
+            InfiniteEnsembleClassifier("perceptron").fit(X, y)
+        ).perceptron_density([1e300, 1e300]),
+        "direction = ",
+    ),
+    "the sign of a regression": (lambda: REGRESSION.decision_function(X), "use predict"),
+    "missing values of a document": (
+        lambda: REGRESSION.predict([[np.nan, 0.0]]),
+        "has missing values",
+    ),
+    "margins of a view": (lambda: VIEW.margins(X, y[:3]), "inconsistent numbers"),
     "None as a feature": (lambda: VIEW.shape(None), "feature None: use an index"),
     "infinite weights of stumps": (
         lambda: StumpDensity.from_intervals([0.0], [1.0], [1e300], [1e300]),
@@ -220,6 +261,18 @@ def test_rows_whose_categories_are_all_missing_are_bound():
 def test_regions_of_a_constant_column_are_drawn_without_warnings():
     hypotheses = Laplacian(1.0).bind([[1.0], [1.0]]).hypotheses
     assert_array_equal(hypotheses.sample(3, 0).vote(np.array([[2.0]])), [[1.0, 1.0, 1.0]])
+
+
+def test_scores_far_away_are_finite():
+    model = LagoClassifier(cv=2).fit(X, y)
+    assert np.isfinite(model.score_samples(X * 1e300)).all()
+
+
+def test_targets_of_any_unit_are_fitted():
+    for unit in (1e200, 1e-200):
+        model = InfiniteEnsembleRegressor(solver="additive").fit(X, unit * X[:, 0])
+        expected = InfiniteEnsembleRegressor(solver="additive").fit(X, X[:, 0]).predict(X)
+        assert_allclose(model.predict(X) / unit, expected, rtol=1e-6)
 
 
 def test_scores_of_stages_do_not_warn_of_large_targets():

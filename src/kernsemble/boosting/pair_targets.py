@@ -4,11 +4,10 @@ from dataclasses import dataclass
 from typing import Any, Literal, Self, TypeAlias, get_args
 
 import numpy as np
-from sklearn.utils.multiclass import type_of_target
 
 from kernsemble._arguments import check_choice
 from kernsemble._typing import FloatArray
-from kernsemble._validation import read_classes, refuse_one_class
+from kernsemble._validation import as_numbers, read_classes, refuse_one_class, target_kind
 
 Target: TypeAlias = Literal["auto", "classes", "numbers"]
 
@@ -31,7 +30,7 @@ class PairTargets:
         """Return the targets for the labels of weighted rows."""
         check_choice("target", target, get_args(Target))
         is_present = weight > 0.0
-        kind = type_of_target(y)
+        kind = target_kind(y)
         if target == "classes" or (target == "auto" and not kind.startswith("continuous")):
             classes, _ = read_classes(y[is_present])
             refuse_one_class(classes)
@@ -41,7 +40,7 @@ class PairTargets:
                 f"target = {target!r}, but y contains values that are not numbers: "
                 "pass numbers, or use target='classes'"
             )
-        numbers = np.asarray(y, dtype=np.float64)
+        numbers = as_numbers(y)
         mean = float(np.average(numbers, weights=weight))
         scale = float(np.abs(numbers[is_present] - mean).max())
         if scale <= 1e-12 * np.abs(numbers[is_present]).max():
@@ -54,7 +53,7 @@ class PairTargets:
     def vectors(self, y: Any) -> FloatArray:
         """Return the vectors :math:`c_i` as rows; the last column increases with y."""
         if self.classes is None:
-            return ((np.asarray(y, dtype=np.float64) - self.mean) / self.scale)[:, np.newaxis]
+            return ((as_numbers(y) - self.mean) / self.scale)[:, np.newaxis]
         n_classes, codes = len(self.classes), np.searchsorted(self.classes, y)
         if n_classes == 2:
             return (2.0 * codes - 1.0)[:, np.newaxis]

@@ -335,9 +335,9 @@ class LagoClassifier(CardMixin, CallbackSupportMixin, ClassifierMixin, BaseEstim
         check_is_fitted(self)
         rows = self._scaled(X)
         each = zip(self.kernels_, self.alpha_, strict=True)
-        return np.column_stack(
-            [kernels.sums(rows, np.array([alpha]))[:, 0] for kernels, alpha in each]
-        )
+        found = [kernels.sums(rows, np.array([alpha]))[:, 0] for kernels, alpha in each]
+        scores = np.column_stack(found)
+        return np.maximum(scores, -np.finfo(scores.dtype).max)  # of rows beyond all distances
 
     def _scaled(self, X: ArrayLike) -> FloatArray:
         rows = validated(self, X, reset=False, **ACCEPTED)

@@ -7,11 +7,9 @@ from scipy.special import digamma
 from sklearn.utils import column_or_1d
 
 from kernsemble._typing import ArrayLike, BoolArray, FloatArray
-from kernsemble._validation import checked_rows, read_classes, read_weights
+from kernsemble._validation import ANY_SHAPE, checked_rows, read_classes, read_weights
 from kernsemble._value_object import short_repr
 from kernsemble.exceptions import ArgumentError
-
-ANY_NUMBERS: dict[str, Any] = {"ensure_2d": False, "ensure_all_finite": False, "allow_nd": True}
 
 
 class TiedScores(NamedTuple):
@@ -159,7 +157,7 @@ def _read(
 ) -> tuple[BoolArray, FloatArray, FloatArray]:
     """Return rare flags, scores and weights of the rows with positive weight."""
     labels = np.asarray(column_or_1d(y_true))
-    scores = checked_rows(y_score, "y_score", dtype=np.float64, **ANY_NUMBERS)
+    scores = checked_rows(y_score, "y_score", dtype=np.float64, **ANY_SHAPE)
     if labels.ndim != 1 or labels.shape != scores.shape:
         raise ValueError(
             f"y_true has shape {labels.shape} and y_score {scores.shape}: pass one class and one "

@@ -102,10 +102,22 @@ class PortableModel:
         Half of the function of a pair of columns counts for either.
         """
         rows = self.encode(X)
+        self._refuse_missing(rows)
         each = zip(self._terms.functions, rows.T, strict=True)
         found = np.stack([table.values(column) for table, column in each], axis=1)
         pairs = self._terms.pairs
         return found if pairs is None else found + pairs.halves(rows.shape[1]) @ pairs.values(rows)
+
+    def _refuse_missing(self, rows: FloatArray) -> None:
+        """Raise an error if a value is missing that the machines do not support."""
+        functions = self.plain["machines"][0]["functions"]
+        is_refused = np.array([each["missing"] is None for each in functions])
+        found = np.flatnonzero(is_refused & np.isnan(rows).any(axis=0))
+        if len(found):
+            raise ValueError(
+                f"column {self.feature_names[found[0]]!r} of X has missing values, which the model "
+                "does not support: replace them, or fit one that does"
+            )
 
     def values(self, X: Any) -> FloatArray:
         """Return the value of every machine (columns) at rows."""
@@ -119,6 +131,8 @@ class PortableModel:
 
     def decision_function(self, X: Any) -> FloatArray:
         """Return the decision value of each row; with several classes, one per class."""
+        if self.classes_ is None:
+            raise ValueError("the model predicts numbers: use predict")
         return self._reduction.decisions(self.values(X))
 
     def predict(self, X: Any) -> Any:

@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from sklearn.utils import check_consistent_length
 
 from kernsemble._typing import ArrayLike, FloatArray
 from kernsemble._validation import class_codes
@@ -63,8 +64,9 @@ class ClassModel(SupportVectorModel):
         return super().values(X) @ self.weights.T
 
     def margins(self, X: ArrayLike, y: ArrayLike, machine: int) -> FloatArray:
-        signs = np.where(class_codes(y, self.fitted.classes_) == machine, 1.0, -1.0)
-        return signs * self.values(X)[:, machine]
+        values, codes = self.values(X)[:, machine], class_codes(y, self.fitted.classes_)
+        check_consistent_length(values, codes)
+        return np.where(codes == machine, values, -values)
 
 
 def by_class(model: Any) -> FittedModel:

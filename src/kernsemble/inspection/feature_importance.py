@@ -81,7 +81,8 @@ class Importances(NamedTuple):
         total = sizes.sum(axis=1, keepdims=True)
         mean_total = float(total.mean()) or 1.0
         shares = sizes.mean(axis=0) / mean_total
-        squares = ((sizes - shares * total) ** 2).sum(axis=0) / (n * max(n - 1, 1) * mean_total**2)
+        away = (sizes - shares * total) / mean_total
+        squares = (away**2).sum(axis=0) / (n * max(n - 1, 1))
         squares *= unused_rows
         if n_groups > 1:
             without = (together - weight * contributions) / (1.0 - weight)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.base import is_regressor
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from kernsemble._memory import Budget
 from kernsemble._typing import ArrayLike, FloatArray, Rows
@@ -180,9 +180,10 @@ class KernelMachineModel(FittedModel):
             raise ValueError(
                 f"{type(self.fitted).__name__} is a regressor: only classifiers have margins"
             )
-        codes = class_codes(y, self.fitted.classes_)
+        values, codes = self.values(X)[:, machine], class_codes(y, self.fitted.classes_)
+        check_consistent_length(values, codes)
         signs = self.fitted.reduction_.signs(codes, machine)
-        return (signs * self.values(X)[:, machine])[signs != 0.0]
+        return (signs * values)[signs != 0.0]
 
     def norm(self, decomposition: Decomposition) -> tuple[float, str]:
         return float(np.sqrt(max(decomposition.squared_norm, 0.0))), "‖w‖"

@@ -6,6 +6,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from kernsemble._typing import ArrayLike, FloatArray, IntArray
+from kernsemble._validation import as_numbers
 from kernsemble._value_object import Value
 from kernsemble.hypotheses import PerceptronSet
 from kernsemble.hypotheses.perceptrons import mean_absolute_cosine
@@ -60,8 +61,9 @@ class PerceptronDensity(Value):
         factor: float,
     ) -> "PerceptronDensity":
         """Return the density along a direction, for scaled rows and their coefficients."""
-        theta = np.asarray(direction, dtype=np.float64)
-        length = np.linalg.norm(theta) if theta.shape == (len(columns),) else 0.0
+        theta = as_numbers(direction, "direction")
+        with np.errstate(over="ignore"):  # checked below
+            length = np.linalg.norm(theta) if theta.shape == (len(columns),) else 0.0
         if not 0.0 < length < np.inf:
             raise ValueError(
                 f"direction = {direction!r}: pass {len(columns)} numbers, not all zero, one for "

@@ -10,6 +10,7 @@ from sklearn.base import clone
 from kernsemble._arguments import check_count, check_positive
 from kernsemble._axes import one_axes
 from kernsemble._typing import ArrayLike, FloatArray
+from kernsemble._validation import checked_rows, class_codes
 from kernsemble._value_object import short_repr
 from kernsemble.solvers.kernel_products import DenseProducts
 from kernsemble.solvers.multiplicative import solve_multiplicative, solve_multiplicative_fixed
@@ -78,8 +79,8 @@ class TrainingCurves:
             raise ValueError(
                 f"y has {len(window.classes_)} classes: pass rows of two of them at a time"
             )
-        rows = window.scaling_.transform(np.asarray(X, dtype=np.float64))
-        signs = np.where(np.asarray(y) == window.classes_[1], 1.0, -1.0)
+        rows = window.scaling_.transform(checked_rows(X, dtype=np.float64))
+        signs = np.where(class_codes(y, window.classes_) == 1, 1.0, -1.0)
         products = DenseProducts(window.kernel_(rows))
         adaptive = solve_multiplicative(products, signs, tol=machine.tol)
         history = adaptive.history

@@ -106,13 +106,18 @@ class Kernel(Value, ABC):
         """
         if Y is not None and _is_point(X) and _is_point(Y):
             return self._at(np.asarray(X), np.asarray(Y))
-        A = self._embed(X, "X")
-        B = None if Y is None or Y is X else self._embed(Y, "Y")
+        A = self._embedded(X, "X")
+        B = None if Y is None or Y is X else self._embedded(Y, "Y")
         return fill_gram(self._tile, A, B, out)
 
     def diagonal(self, X: ArrayLike) -> FloatArray:
         """Return K(x, x) for every row of `X`, in time linear in the rows."""
-        return finite_values(self._diagonal, self._embed(X, "X"))
+        return finite_values(self._diagonal, self._embedded(X, "X"))
+
+    def _embedded(self, X: ArrayLike, name: str) -> Embedded:
+        """Return embedded rows; sums that overflow make values that are refused."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self._embed(X, name)
 
     def _at(self, x: FloatArray, y: FloatArray) -> float:
         if self.is_conditional:

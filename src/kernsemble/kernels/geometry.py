@@ -2,22 +2,13 @@ r"""Centring, alignment and definiteness of a kernel matrix."""
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
 
 import numpy as np
 
 from kernsemble._arguments import check_not_negative
 from kernsemble._typing import ArrayLike, FloatArray
-from kernsemble._validation import checked_rows
+from kernsemble._validation import ANY_SHAPE, checked_rows
 from kernsemble.kernels.gram import finite_values
-
-ANY_SHAPE: dict[str, Any] = {  # and any numbers, which are checked here
-    "ensure_all_finite": False,
-    "ensure_2d": False,
-    "allow_nd": True,
-    "ensure_min_samples": 0,
-    "ensure_min_features": 0,
-}
 
 
 def centre(K: FloatArray) -> FloatArray:

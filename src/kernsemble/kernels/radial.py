@@ -10,7 +10,7 @@ from scipy import sparse
 from kernsemble._arguments import check_positive
 from kernsemble._threads import run
 from kernsemble._typing import Array, ArrayLike, FloatArray, Rows
-from kernsemble._validation import check_place, column_ends
+from kernsemble._validation import ANY_SHAPE, check_place, checked_rows, column_ends
 from kernsemble.exceptions import UnboundKernelError
 from kernsemble.hypotheses import HypothesisSet, PerceptronSet, Regions, StumpSet
 from kernsemble.kernels.base import PointKernel
@@ -279,7 +279,7 @@ class Gaussian(Radial):
 
 
 def _matrix(D: ArrayLike) -> Array:
-    matrix = np.asarray(D)
+    matrix: Array = checked_rows(D, "D", dtype=None, **ANY_SHAPE)
     if matrix.ndim != 2 or matrix.dtype.kind not in "fiub":
         raise ValueError(
             f"D has shape {matrix.shape} and type {matrix.dtype}: pass a matrix of distances"

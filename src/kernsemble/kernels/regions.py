@@ -86,7 +86,14 @@ class StumpRegion(_OverStumps):
     @property
     def level_constant(self) -> float:
         r"""The constant of Definition 17: :math:`\Delta_L = (2\Delta_S)^L`."""
-        return float(np.power(self._double_delta, float(self.level)))
+        with np.errstate(over="ignore"):
+            constant = float(np.power(self._double_delta, float(self.level)))
+        if constant == np.inf:
+            raise ValueError(
+                f"the measure of regions of level {self.level} exceeds the range of floats: use a "
+                "smaller level, or scale the columns"
+            )
+        return constant
 
     @property
     def hypotheses(self) -> Regions:

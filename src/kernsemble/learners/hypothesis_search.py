@@ -121,7 +121,7 @@ class EstimatorSearch(HypothesisSearch):
         rows, codes, weight = cases.weighted(gains)
         X = cases.X if len(rows) == cases.X.shape[0] else cases.X[rows]
         fitted = seeded(clone(self._estimator), self._rng)
-        with np.errstate(over="ignore"):  # trees refuse rows that are infinite in float32
+        with np.errstate(all="ignore"):  # trees refuse rows that are infinite in float32
             fitted.fit(X, cases.classes[codes], sample_weight=weight)
         return fitted, np.searchsorted(cases.classes, fitted.predict(cases.X))
 

@@ -12,6 +12,7 @@ from kernsemble._arguments import check_choice, check_count
 from kernsemble._last_fit import restoring_last_fit
 from kernsemble._typing import ArrayLike, FloatArray, IntArray
 from kernsemble._validation import read_classes, read_weights, validated
+from kernsemble.kernels.gram import finite_values
 from kernsemble.learners.hypothesis_search import Cases, CodedSearch, SearchingLearner
 from kernsemble.learners.zero_one_descent import Projections, minimise_error
 
@@ -172,8 +173,14 @@ class RCDPerceptron(SearchingLearner, ClassifierMixin, BaseEstimator):
         """Return signed distances from the hyperplane; with several classes, from each of them."""
         check_is_fitted(self)
         rows = validated(self, X, reset=False, dtype=np.float64)
-        distances: FloatArray = rows @ self.coef_.T + self.intercept_
+        distances = self._distances(rows)
         return distances if len(self.classes_) > 2 else distances[:, 0]
+
+    def _distances(self, X: FloatArray) -> FloatArray:
+        """Return signed distances from every hyperplane (columns)."""
+        return finite_values(
+            lambda rows: rows @ self.coef_.T + self.intercept_, X, name="the decision function"
+        )
 
     def predict(self, X: ArrayLike) -> Any:
         """Return the predicted class of each row; on a hyperplane, the first of two."""
@@ -182,7 +189,7 @@ class RCDPerceptron(SearchingLearner, ClassifierMixin, BaseEstimator):
 
     def codes(self, X: FloatArray) -> IntArray:
         """Return predictions as indices into `classes_`, without input validation."""
-        distances = X @ self.coef_.T + self.intercept_
+        distances = self._distances(X)
         if len(self.classes_) > 2:
             return distances.argmax(axis=1)
         return (distances[:, 0] > 0.0).astype(np.intp)
@@ -312,11 +319,19 @@ class Cube:
         if the hyperplane were beyond all rows.
         """
         length = np.sqrt(w[:-1] @ w[:-1])
-        if length == 0.0:
-            beyond = 2.0 * np.sqrt(len(w)) * self.scale
-            return np.zeros(len(w) - 1), beyond if w[-1] > 0.0 else -beyond
-        coef = w[:-1] / length
-        return coef, self.scale * (w[-1] / length) - coef @ self.centre
+        with np.errstate(over="ignore", invalid="ignore"):  # checked below
+            if length == 0.0:
+                coef, bias = np.zeros(len(w) - 1), 2.0 * np.sqrt(len(w)) * self.scale
+                bias = bias if w[-1] > 0.0 else -bias
+            else:
+                coef = w[:-1] / length
+                bias = self.scale * (w[-1] / length) - coef @ self.centre
+        if not np.isfinite(bias):
+            raise ValueError(
+                f"columns of X have ranges up to {2.0 * self.scale:.3g}, and the distances of rows "
+                "exceed the range of floats: scale the columns"
+            )
+        return coef, bias
 
 
 @dataclass(frozen=True, eq=False)

@@ -62,7 +62,9 @@ class EstimatorVoters(Voters):
 
     def codes(self, X: Rows) -> Iterator[IntArray]:
         for each in self.fitted:
-            yield np.searchsorted(self.classes, each.predict(X))
+            with np.errstate(all="ignore"):  # trees refuse rows that are infinite in float32
+                predicted = each.predict(X)
+            yield np.searchsorted(self.classes, predicted)
 
     @property
     def estimators(self) -> list[Any]:

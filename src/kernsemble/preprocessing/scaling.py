@@ -13,8 +13,6 @@ from kernsemble._value_object import Value
 from kernsemble.hypotheses import StumpSet
 from kernsemble.hypotheses.thresholds import Measure
 
-TINY = 1e-307  # half of the smallest range that is not treated as constant
-
 ScalingKind: TypeAlias = Literal["range", "rank", "distinct"]
 
 
@@ -103,22 +101,23 @@ class FeatureScaling(Value):
             return positions if sparse.issparse(X) else np.where(np.isnan(X), X, positions)
         if self.half_range is None:
             return X
-        is_wide = self.half_range >= TINY  # the inverse of a smaller number is infinite
-        factor = np.divide(1.0, self.half_range, where=is_wide, out=np.zeros_like(self.half_range))
+        largest = np.finfo(X.dtype).max
+        half_range = self.half_range.astype(np.float64)
+        is_wide = half_range > 1.0 / float(largest)  # the inverse of a smaller one is infinite
+        factor = np.divide(1.0, half_range, where=is_wide, out=np.zeros_like(half_range))
         if self.centre is None:
-            return X.multiply(factor).tocsr() if sparse.issparse(X) else X * factor.astype(X.dtype)
-        centre, factor = self.centre.astype(X.dtype), factor.astype(X.dtype)
+            factor = factor.astype(X.dtype)
+            return X.multiply(factor).tocsr() if sparse.issparse(X) else X * factor
         dense = X.toarray() if sparse.issparse(X) else X
         try:
             with np.errstate(over="raise"):
-                scaled = dense - centre
-                scaled *= factor
+                scaled = dense - self.centre.astype(X.dtype)
+                scaled *= factor.astype(X.dtype)
         except FloatingPointError:  # far outside the range of the sample
-            with np.errstate(all="ignore"):
-                scaled = 2.0 * ((0.5 * dense - 0.5 * centre) * factor)
-            largest = np.finfo(X.dtype).max
-            scaled = np.where(factor > 0.0, np.clip(scaled, -largest, largest), 0.0 * factor)
-        return scaled
+            with np.errstate(over="ignore", invalid="ignore"):
+                scaled = 2.0 * ((0.5 * dense.astype(np.float64) - 0.5 * self.centre) * factor)
+            scaled = np.where(factor > 0.0, np.clip(scaled, -largest, largest), 0.0)
+        return scaled.astype(X.dtype, copy=False)
 
 
 def _known(X: Rows) -> Rows:

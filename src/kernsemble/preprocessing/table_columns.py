@@ -73,13 +73,19 @@ def clock_times(column: Any) -> Any:
         elif column.dtype not in (pl.Date, pl.Datetime):
             raise TypeError(f"{column.dtype} is no type of dates")
         return column.cast(pl.Datetime("us")).to_numpy().astype("datetime64[us]")
-    return np.asarray(column).astype("datetime64[us]")
+    dates = np.asarray(column)
+    if dates.dtype.kind not in "MOU":
+        raise TypeError(f"{dates.dtype} is no type of dates")
+    return dates.astype("datetime64[us]")
 
 
 def numbers(column: Any) -> FloatArray:
     """Return a column of numbers, days for durations, hours for times of day; NaN if missing."""
     try:
-        return _numbers(column)
+        found = _numbers(column)
+        if np.isinf(found).any():
+            raise ValueError("infinity")
+        return found
     except (ArithmeticError, TypeError, ValueError) as error:
         raise ValueError(
             f"column {getattr(column, 'name', '')!r} of X contains values that are not numbers "

@@ -50,7 +50,7 @@ class EncodedColumn(Value):
         is_date = kind == "date"
         values = days(column) if is_date else numbers(column)
         is_missing = np.isnan(values)
-        fill = 0.0 if is_missing.all() else float(np.median(values[~is_missing]))
+        fill = 0.0 if is_missing.all() else 2.0 * float(np.median(0.5 * values[~is_missing]))
         parts = varying_parts(column) if is_date else ()
         return cls(is_date, None, fill, bool(is_missing.any()), parts)
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from kernsemble._memory import physical_memory
 from kernsemble._typing import Array, BoolArray, FloatArray
-from kernsemble._validation import read_classes
+from kernsemble._validation import as_numbers, read_classes
 from kernsemble.exceptions import GramTooLargeError
 from kernsemble.solvers.likelihoods import Family, Likelihood
 from kernsemble.solvers.subsets import Moments, SubsetMemory, residual_shares
@@ -183,9 +183,7 @@ def bind_criterion(
     counts = np.ones(len(X)) if weight is None else weight
     if criterion in LINEAR:
         _check_memory(X.shape[1])
-        return LinearScoring(
-            criterion, Moments.from_rows(X, np.asarray(y, dtype=np.float64), counts)
-        )
+        return LinearScoring(criterion, Moments.from_rows(X, as_numbers(y), counts))
     name, kind = criterion.split("-")
     family = FAMILIES[name]
     if family is Family.COX:
@@ -210,7 +208,7 @@ def read_survival(y: Any) -> tuple[FloatArray, FloatArray]:
             f"y has shape {table.shape}: for criterion='cox-aic' pass two columns, the survival "
             "time and the event indicator, 1 for an event and 0 if censored"
         )
-    time, event = table.astype(np.float64).T
+    time, event = as_numbers(table).T
     if not np.isfinite(time).all():
         raise ValueError("y contains survival times that are not finite: leave these rows out")
     if not np.isin(event, (0.0, 1.0)).all():
@@ -238,7 +236,7 @@ def _read_two_classes(y: Any) -> FloatArray:
 
 
 def _read_counts(y: Any) -> FloatArray:
-    counts = np.asarray(y, dtype=np.float64)
+    counts = as_numbers(y)
     if counts.min() < 0.0 or counts.max() == 0.0:
         raise ValueError(
             f"y is between {counts.min():g} and {counts.max():g}, but criterion='poisson-aic' "

@@ -241,6 +241,11 @@ class ParallelEvolutionSelector(SelectorMixin, CallbackSupportMixin, BaseEstimat
                 "('top', number of variables)"
             )
 
+    def transform(self, X: ArrayLike) -> Any:
+        """Return the selected columns of rows."""
+        with np.errstate(all="ignore"):  # the sums of infinities in scikit-learn's check
+            return super().transform(X)
+
     def _read(self, X: ArrayLike, y: ArrayLike) -> tuple[FloatArray, Array]:
         if is_survival(self.criterion) and y is not None:
             rows = validated(self, X, dtype=np.float64, ensure_min_samples=2)

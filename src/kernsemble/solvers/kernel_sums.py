@@ -49,7 +49,8 @@ def kernel_sums(
 
 def _may_be_squared(alphas: FloatArray) -> BoolArray:
     """Return which Gaussians are squares of the next wider ones, at most four in succession."""
-    is_half = np.append(np.isclose(2.0 * alphas[:-1] ** 2, alphas[1:] ** 2, rtol=1e-14), False)
+    squares = np.ldexp(alphas, -np.frexp(alphas.max(initial=1.0))[1]) ** 2  # without overflow
+    is_half = np.append(np.isclose(2.0 * squares[:-1], squares[1:], rtol=1e-14, atol=0.0), False)
     return is_half & (np.arange(len(alphas))[::-1] % SQUARING_PERIOD > 0)
 
 

@@ -84,7 +84,9 @@ class PartialMachine:
         For the machine times s, :math:`2\rho - \|w\|^2` is :math:`2 s\,\mathrm{margin} - s^2
         \bar\rho`, with the maximum at s = margin/ρ̄.
         """
-        return self.margin**2 / self.objective if self.margin > 0.0 < self.objective else 0.0
+        if not self.margin > 0.0 < self.objective:
+            return 0.0
+        return self.margin * (self.margin / self.objective)
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
@@ -342,6 +343,10 @@ class KernelMachine(CardMixin, CallbackSupportMixin, ReadsTables, ABC):  # type:
 
     def _read_again(self, X: ArrayLike) -> Rows:
         rows, is_supported = super()._read_again(X), self.machines_.supports_missing
+        if sparse.issparse(rows) and any(map(is_learned, self._scalings())):
+            raise ValueError(
+                "a learned scaling needs dense rows, and X is sparse: pass X.toarray()"
+            )
         if self.machines_.scales_categories:
             return rows
         return self._columns.handle_missing(rows, self._fitted_kernels, self.solver_, is_supported)

@@ -18,6 +18,7 @@ from kernsemble._arguments import check_choice
 from kernsemble._typing import ArrayLike, FloatArray, IntArray
 from kernsemble._validation import read_classes, refuse_one_class
 from kernsemble._value_object import Value
+from kernsemble.exceptions import ArgumentError
 
 Multiclass: TypeAlias = Literal["auto", "one-vs-one", "one-vs-rest"]
 DecisionShape: TypeAlias = Literal["ovr", "ovo"]
@@ -200,6 +201,8 @@ class MulticlassMixin:
 
 def class_factors(class_weight: Any, y: Any, codes: IntArray, counts: FloatArray) -> FloatArray:
     """Return the factor of C for each row; "balanced" gives every class the same total."""
+    if not isinstance(class_weight, dict | str | None):
+        raise ArgumentError("class_weight", class_weight, "use None, 'balanced' or a dict")
     if class_weight != "balanced":
         factors = compute_sample_weight(class_weight, y)
         if not (np.isfinite(factors) & (factors >= 0.0)).all():

@@ -42,6 +42,10 @@ class TargetScale:
         """Return standardised numbers in their original unit."""
         return self.centre + self.spread * values
 
+    def squared(self, value: float) -> float:
+        """Return a number in the squared unit of the target, infinite beyond floats."""
+        return self.spread * (self.spread * float(value))
+
     def restore_solution(self, found: Solution) -> Solution:
         """Return the solution for the target itself, given that for the standardised one."""
         return replace(
@@ -49,8 +53,8 @@ class TargetScale:
             beta=self.spread * found.beta,
             bias=self.centre + self.spread * found.bias,
             residual=self.restore(found.residual),
-            objective=self.spread * (self.spread * float(found.objective)),
-            gap=self.spread * (self.spread * float(found.gap)),
+            objective=self.squared(found.objective),
+            gap=self.squared(found.gap),
         )
 
 

@@ -11,7 +11,7 @@ from kernsemble._arguments import check_not_negative
 from kernsemble._jobs import within_n_jobs
 from kernsemble._progress import Task, with_callbacks
 from kernsemble._typing import ArrayLike, FloatArray
-from kernsemble._validation import read_weights
+from kernsemble._validation import as_numbers, read_weights
 from kernsemble.kernels import Kernel
 from kernsemble.streaming import Blocks
 from kernsemble.svm.backends.base import Candidate, Machines, TrainingRows
@@ -34,7 +34,7 @@ class EnsembleRegressor(RegressorMixin, KernelMachine):
         """Return weighted rows and their numbers."""
         X, y = self._read_training_rows(X, y, y_numeric=True)
         weight = read_weights(sample_weight, X.shape[0])
-        rows, y = self._merged(X, weight, np.asarray(y, dtype=np.float64))
+        rows, y = self._merged(X, weight, as_numbers(y))
         targets = TargetScale.from_targets(y, rows.weight).standardise(y)
         return replace(rows, targets=targets[:, np.newaxis]), y
 

@@ -1,5 +1,6 @@
 """A regression ensemble whose settings are selected by cross-validation."""
 
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal, Self
@@ -312,4 +313,6 @@ def r2_of_numbers(
     """Return the coefficient of determination, for numbers of any size."""
     unit = float(np.abs(y).max()) or 1.0
     predicted = held_out.predict(X)
-    return float(r2_score(y / unit, predicted / unit, sample_weight=sample_weight))
+    with np.errstate(over="ignore"):  # of predictions far away from all targets
+        score = float(r2_score(y / unit, predicted / unit, sample_weight=sample_weight))
+    return max(score, -sys.float_info.max)

@@ -73,7 +73,8 @@ class SampledForces(NamedTuple):
 
     def gain(self, c: FloatArray, variances: FloatArray) -> FloatArray:
         """Return the gains of coefficients without those expected by chance."""
-        excess = 0.5 * self.weight * (c**2 - self.noise * variances)
+        with np.errstate(over="ignore", invalid="ignore"):  # the largest gains are infinite
+            excess = 0.5 * self.weight * (c**2 - self.noise * variances)
         return excess / (1.0 + self.weight * self.curvature * variances)
 
 

@@ -174,7 +174,11 @@ def merged(levels: Levels, groups: IntArray) -> Levels:
     m, weight = levels.n_ordered, grouped_weights(groups, levels.weight)
     ordered = groups[:m]
     mass = np.maximum(levels.weight[:m], np.finfo(np.float64).tiny)
-    values = np.bincount(ordered, mass * levels.values) / np.bincount(ordered, mass)
+    total: FloatArray = np.bincount(ordered, mass)  # type: ignore[assignment]
+    with np.errstate(over="ignore"):
+        values: FloatArray = np.bincount(ordered, mass * levels.values) / total
+    if not np.isfinite(values).all():
+        values = np.bincount(ordered, mass / total[ordered] * levels.values) / 1.0
     last = np.flatnonzero(np.diff(ordered))
     distinct = np.bincount(ordered, levels.distinct).astype(np.intp)
     middle = int(groups[levels.middle])

@@ -7,6 +7,7 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 
 from kernsemble._typing import BoolArray, FloatArray, IntArray
+from kernsemble._validation import as_numbers
 from kernsemble.preprocessing.calendar import PARTS
 from kernsemble.solvers.additive.levels import Levels, code_type
 from kernsemble.solvers.additive.quantise import (
@@ -172,7 +173,7 @@ class RowEncoding:
     def targets(self, y: Any) -> Any:
         """Return the targets of a block: codes of classes, or numbers."""
         if self.classes is None:
-            return np.asarray(y, dtype=np.float64)
+            return as_numbers(y)
         kind = np.uint8 if len(self.classes) <= 256 else np.int32
         return np.searchsorted(self.classes, y).astype(kind)
 

@@ -223,7 +223,7 @@ class PreparedTables(PreparedRows):
         settings: SolverSettings,
         is_interrupted: bool,
     ) -> Solved:
-        squares = np.array([problem.scale.spread**2 for problem in problems])
+        gaps = [max(each.primal - each.dual, 0.0) for each in solutions]
         machines = TableMachines(
             self._fitted(solutions, problems),
             self.sampling_error,
@@ -232,8 +232,8 @@ class PreparedTables(PreparedRows):
         return Solved(
             machines,
             intercept=machines.tables.intercept,
-            objective=-squares * [each.dual for each in solutions],
-            duality_gap=squares * [max(each.primal - each.dual, 0.0) for each in solutions],
+            objective=_squared(problems, [-each.dual for each in solutions]),
+            duality_gap=_squared(problems, gaps),
             n_iter=longest_run(solutions),
             statuses=tuple(each.status for each in solutions),
             is_interrupted=is_interrupted,
@@ -465,6 +465,12 @@ def dense_rows(X: Rows, budget: Budget) -> FloatArray:
         "use solver='exact', drop columns",
     )
     return X.toarray()
+
+
+def _squared(problems: Sequence[Problem], values: Sequence[float]) -> FloatArray:
+    """Return a number of each problem in the squared unit of its target."""
+    pairs = zip(problems, values, strict=True)
+    return np.array([problem.scale.squared(value) for problem, value in pairs])
 
 
 def max_iter(settings: SolverSettings) -> int:
