@@ -51,6 +51,17 @@ def test_public_objects_have_docstrings_and_kernels_have_examples(name):
             assert ">>> " in getdoc(item), each
 
 
+def test_a_source_tree_that_is_not_installed_can_be_imported(tmp_path):
+    (tmp_path / "kernsemble").symlink_to(Path(kernsemble.__file__).parent)
+    program = (
+        "import sys; sys.path = [sys.argv[1], *(each for each in sys.path if 'site' not in each)];"
+        "import kernsemble; print(kernsemble.__version__)"
+    )
+    command = [sys.executable, "-S", "-I", "-c", program, str(tmp_path)]
+    found = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert found.stdout == "unknown\n"
+
+
 def test_versions_are_shown_with_threads_memory_and_cache(capsys):
     kernsemble.show_versions()
     shown = capsys.readouterr().out

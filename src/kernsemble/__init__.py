@@ -5,14 +5,17 @@ the voters: of every decision stump, every perceptron, every tree.
 """
 
 from importlib import import_module
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kernsemble._versions import show_versions
     from kernsemble.persistence import load, save
 
-__version__ = version("kernsemble")
+try:
+    __version__ = version("kernsemble")
+except PackageNotFoundError:  # a source tree that is not installed
+    __version__ = "unknown"
 
 __all__ = [
     "boosting",

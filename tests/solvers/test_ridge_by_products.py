@@ -127,3 +127,12 @@ def test_an_indefinite_matrix_is_an_error():
     K, strengths, y = problem()
     with pytest.raises(NotDefiniteError, match="not positive definite between coefficients"):
         solve_by_products(lambda V: -K @ V, factor_of(K), [System(strengths, 100.0, y)])
+
+
+def test_curvature_that_is_rounding_ends_the_run_and_values_that_are_not_finite_are_an_error():
+    K, strengths, y = problem(Gaussian(0.01))  # nearly singular
+    systems = [System(strengths, 1e12, y)]
+    rounded = solve_by_products(lambda V: K @ V - 1e-6 * V, factor_of(K, 5), systems, tol=1e-12)
+    assert rounded.status is Status.ROUNDED
+    with pytest.raises(NotDefiniteError, match="or not finite"):
+        solve_by_products(lambda V: np.nan * V, factor_of(K), systems)

@@ -33,6 +33,7 @@ from kernsemble.solvers.result import Status
 from kernsemble.solvers.ridge import NotDefiniteError
 
 BLOCK = 16_384  # number of rows of the factor whose products are in double precision at a time
+ROUNDING = 1e-5  # negative curvature, relative to the largest one, that is rounding
 WORTH_RESTART = 0.5  # factor by which the residual must fall between two restarts
 
 Product = Callable[[Any], Any]  # K V for columns V
@@ -262,6 +263,7 @@ class _Run:
         self.values = xp.zeros_like(self.y)  # K beta, when it was computed last
         self.size = on_host(self._norm(self._centred(self.y, slice(None))))
         self.n_products = 0
+        self.stretch = 0.0  # largest factor by which the matrix has stretched a direction
 
     def finish(self) -> RidgeSolution:
         """Advance until the residual is small enough or stays."""
@@ -302,10 +304,14 @@ class _Run:
             image = self.present[:, mine] * self._times(direction)
             image += self.bend[:, mine] * direction
             curvature = (direction * image).sum(axis=0)
-            if float(curvature.min()) <= 0.0:
+            length = self._norm(direction)
+            self.stretch = max(self.stretch, float((self._norm(image) / length).max()))
+            if not float(curvature.min()) > 0.0:
+                if bool((curvature >= -ROUNDING * self.stretch * length**2).all()):
+                    return
                 raise NotDefiniteError(
                     "the kernel matrix is not positive definite between coefficients that sum to "
-                    "zero: use a smaller C, float64 rows, or a definite kernel"
+                    "zero, or not finite: use a smaller C, float64 rows, or a definite kernel"
                 )
             step = size / curvature
             self.beta[:, mine] += step * direction
