@@ -5,7 +5,7 @@ from functools import wraps
 from numbers import Integral
 from typing import Any, TypeVar
 
-from kernsemble._threads import all_threads, at_most
+from kernsemble._threads import BLAS_THREADS, all_threads, at_most
 from kernsemble.exceptions import ArgumentError
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -26,11 +26,16 @@ def requested_threads(n_jobs: Any) -> int | None:
 
 
 def within_n_jobs(method: Method) -> Method:
-    """Return a method that uses at most ``self.n_jobs`` threads."""
+    """Return a method that uses at most ``self.n_jobs`` threads, and one of BLAS.
+
+    BLAS divides a product among its threads in parts whose rounding errors depend on their number;
+    our threads share parts that do not.
+    """
 
     @wraps(method)
     def limited(self: Any, *args: Any, **kwargs: Any) -> Any:
-        with at_most(requested_threads(getattr(self, "n_jobs", None))):  # None in older files
+        n = requested_threads(getattr(self, "n_jobs", None))  # None in older files
+        with at_most(n), BLAS_THREADS.at_most(1):
             return method(self, *args, **kwargs)
 
     return limited  # type: ignore[return-value]
