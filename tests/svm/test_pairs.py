@@ -13,6 +13,7 @@ from sklearn.datasets import load_iris
 import kernsemble
 from kernsemble.exceptions import ArgumentError, GramTooLargeError
 from kernsemble.kernels import Category, Laplacian, Perceptron, Stump
+from kernsemble.solvers.losses import Logistic
 from kernsemble.svm import (
     InfiniteEnsembleClassifier,
     InfiniteEnsembleClassifierCV,
@@ -297,3 +298,29 @@ def test_pairs_are_searched_on_a_sample_of_many_rows(monkeypatch):
     for loss in ("logistic", "hinge"):
         machine = InfiniteEnsembleClassifier(loss=loss, n_pairs=2, random_state=0).fit(X, y)
         assert names(machine) == PLANTED
+
+
+def dealt(y, weight):
+    """The shares of the rows in the parts that settings are compared on."""
+    loss = Logistic.from_targets(y, 0.5 * weight)
+    return pair_search.deal_out([loss], [0.5], np.random.default_rng(0))
+
+
+def test_parts_have_their_share_of_a_rare_class_and_of_a_heavy_row():
+    y = np.where(np.arange(1_000) < 48, 1.0, -1.0)
+    weight = np.ones(1_000)
+    weight[-1] = 2_400.0
+    shares = dealt(y, weight)
+    n_parts = shares.shape[1]
+    assert_allclose(shares.sum(axis=1), 1.0)
+    assert_allclose(shares[-1], 1.0 / n_parts)
+    assert set(np.unique(shares[:-1])) == {0.0, 1.0}
+    assert_allclose(shares[y > 0.0].sum(axis=0), 48 / n_parts, atol=1.0)
+
+
+def test_repeated_rows_are_dealt_like_weights():
+    y = np.random.default_rng(0).choice([-1.0, 1.0], 200)
+    weight = np.random.default_rng(1).integers(1, 60, 200).astype(float)
+    together = weight @ dealt(y, weight)
+    apart = dealt(np.repeat(y, weight.astype(int)), np.ones(int(weight.sum()))).sum(axis=0)
+    assert_allclose(together, apart, atol=2.0 * len(y) / 24)

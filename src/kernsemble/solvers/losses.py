@@ -87,6 +87,11 @@ class Loss(ABC):
     def times(self, factor: float | FloatArray) -> Self:
         """Return the loss with its strengths multiplied by a factor."""
 
+    @property
+    @abstractmethod
+    def targets(self) -> FloatArray:
+        """The targets of the rows."""
+
     @abstractmethod
     def value(self, f: FloatArray) -> float:
         r"""Return the loss of decision values, :math:`\sum_i C_i\,\ell(y_i, f_i)`."""
@@ -142,6 +147,10 @@ class Kinked(Loss):
     @property
     def strengths(self) -> FloatArray:
         return np.maximum(self.upper, -self.lower)
+
+    @property
+    def targets(self) -> FloatArray:
+        return self.p
 
     def times(self, factor: float | FloatArray) -> Self:
         return replace(self, lower=factor * self.lower, upper=factor * self.upper)
@@ -238,6 +247,10 @@ class Smooth(Loss):
     @property
     def strengths(self) -> FloatArray:
         return self.C
+
+    @property
+    def targets(self) -> FloatArray:
+        return self.y
 
     def times(self, factor: float | FloatArray) -> Self:
         return replace(self, C=factor * self.C)

@@ -221,12 +221,12 @@ class PairSearch:
     ) -> tuple["PairSearch", int]:
         """Return the settings and the number of pairs with the smallest loss of held-out rows.
 
-        Every row is held out once; in large tables a part of them is. Fewer pairs are taken if
+        Every row is held out once; in large tables a share of them is. Fewer pairs are taken if
         their loss is within `STANDARD_ERRORS` of the smallest one; the order is selected last.
         """
-        part = rng.permutation(self.tables.n_rows) % (N_FOLDS * N_PARTS)
+        dealt = deal_out(self.losses, self.units, rng)
         searches = [replace(self, n_shared=n_shared) for n_shared in SHARED]
-        losses = np.array([each._losses(part, numbers) for each in searches])
+        losses = np.array([each._losses(dealt, numbers) for each in searches])
         totals = losses.sum(axis=1)
         best, number = np.unravel_index(np.argmin(totals), totals.shape)
         excess = losses - losses[best, :, number, np.newaxis]
@@ -236,30 +236,32 @@ class PairSearch:
         search, n_pairs = searches[int(np.argmin(totals[:, fewest]))], numbers[fewest]
         if n_pairs > 0:
             searches = [replace(search, order=order) for order in ORDERS]
-            by_order = [each._losses(part, [n_pairs]).sum() for each in searches]
+            by_order = [each._losses(dealt, [n_pairs]).sum() for each in searches]
             search = searches[int(np.argmin(by_order))]
         return search, n_pairs
 
-    def _losses(self, part: IntArray, numbers: Sequence[int]) -> FloatArray:
+    def _losses(self, dealt: FloatArray, numbers: Sequence[int]) -> FloatArray:
         """Return the loss of each part of all folds with each number of pairs."""
         folds = range(N_FOLDS if self.codes.size <= ENTRIES_FOR_FOLDS else 1)
-        return np.concatenate([self._held_out_losses(part, fold, numbers) for fold in folds])
+        return np.concatenate(
+            [self._held_out_losses(dealt[:, fold::N_FOLDS], numbers) for fold in folds]
+        )
 
-    def _held_out_losses(self, part: IntArray, fold: int, numbers: Sequence[int]) -> FloatArray:
+    def _held_out_losses(self, dealt: FloatArray, numbers: Sequence[int]) -> FloatArray:
         """Return the loss of each part of a fold with each number of pairs, fitted to the rest."""
-        held_out = part % N_FOLDS == fold
-        rest = replace(self, losses=[loss.times(1.0 * ~held_out) for loss in self.losses])
+        kept = np.maximum(1.0 - dealt.sum(axis=1), 0.0)
+        rest = replace(self, losses=[loss.times(kept) for loss in self.losses])
         state = first = rest._without_pairs()
         found = rest._found(max(numbers), first)
         totals = np.zeros((N_PARTS, len(numbers)))
-        parts = [np.flatnonzero(part == fold + k * N_FOLDS) for k in range(N_PARTS)]
+        parts = [np.flatnonzero(share) for share in dealt.T]
         for place, n in enumerate(numbers):
             if n > 0 and (place == 0 or numbers[place - 1] < len(found.pairs)):
                 some = replace(found, pairs=found.pairs[:n], pair_weights=found.pair_weights[:n])
                 state = rest._fitted(rest._start(some, state))
             for k, rows in enumerate(parts):
                 totals[k, place] = sum(
-                    loss.among(rows).value(each.decisions[rows])
+                    loss.among(rows).times(dealt[rows, k]).value(each.decisions[rows])
                     for loss, each in zip(self.losses, state.solutions, strict=True)
                 )
         return totals
@@ -398,3 +400,25 @@ class PairSearch:
             span, weight = spans[a, b]
             sizes[k] = sum(weight * variances @ each.z[span] ** 2 for each in found.solutions)
         return sizes
+
+
+def deal_out(
+    losses: Sequence[Loss], units: Sequence[float], rng: np.random.Generator
+) -> FloatArray:
+    """Return the share of every row that belongs to each part, of shape (n, n_parts).
+
+    A row of weight w is dealt out as w equal rows. Neighbours in the order of targets have
+    different parts, so that every part has its share of a rare class.
+    """
+    n_parts = N_FOLDS * N_PARTS
+    weights = [loss.strengths / unit for loss, unit in zip(losses, units, strict=True)]
+    copies = np.maximum(np.rint(np.max(weights, axis=0)).astype(np.intp), 1)
+    rows = rng.permutation(len(copies))
+    rows = rows[np.lexsort([loss.targets[rows] for loss in losses])]
+    rows = np.repeat(rows, copies[rows] % n_parts)
+    blocks = np.tile(np.arange(n_parts), (-(-len(rows) // n_parts), 1))
+    parts = rng.permuted(blocks, axis=1).ravel()[: len(rows)]
+    dealt = np.repeat(copies[:, np.newaxis] // n_parts, n_parts, axis=1)
+    np.add.at(dealt, (rows, parts), 1)
+    shares: FloatArray = dealt / copies[:, np.newaxis]
+    return shares
