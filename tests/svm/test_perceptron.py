@@ -12,7 +12,8 @@ from sklearn.base import clone
 from kernsemble.boosting import KernelBoost
 from kernsemble.exceptions import ConditionalKernelError, RowsOnDemandWarning
 from kernsemble.kernels import Boosted, Gaussian, Laplacian, Linear, Stump
-from kernsemble.solvers.kernel_matrix import RowsOnDemand
+from kernsemble.solvers import perceptron
+from kernsemble.solvers.kernel_matrix import RowsOnDemand, WholeMatrix
 from kernsemble.solvers.perceptron import (
     mistakes_on_demand,
     mistakes_on_features,
@@ -205,3 +206,15 @@ def test_conditional_kernels_and_one_class_are_refused():
         KernelPerceptron(Stump().simplified).fit(X, y)
     with pytest.raises(ValueError, match="only one class"):
         KernelPerceptron().fit(X, np.zeros(40))
+
+
+@pytest.mark.parametrize("portion", [1, 7, 10_000])
+def test_portions_of_visits_make_the_same_mistakes(monkeypatch, portion):
+    rng = np.random.default_rng(0)
+    Z, signs = rng.normal(size=(40, 3)), np.where(rng.random(40) < 0.5, -1.0, 1.0)
+    order = rng.integers(40, size=150)
+    monkeypatch.setattr(perceptron, "PORTION", portion)
+    demanded = mistakes_on_demand(WholeMatrix(Z @ Z.T), signs, order)
+    for found in (mistakes_on_matrix(Z @ Z.T, signs, order), mistakes_on_features(Z, signs, order)):
+        assert_array_equal(found.rows, demanded.rows)
+        assert_array_equal(found.steps, demanded.steps)

@@ -5,15 +5,18 @@ mistake, and :math:`f \leftarrow f + y_i K(x_i, \cdot)`. So every intermediate f
 the first mistakes, and the rows and steps of the mistakes determine them all.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from kernsemble._jit import jit
+from kernsemble._threads import blocks
 from kernsemble._typing import FloatArray, IntArray
 from kernsemble.solvers.kernel_matrix import Matrix
 
 LOOK_AHEAD = 256  # rows that are searched at a time for the next mistake
+PORTION = 4_096  # number of visits between which a run can be interrupted
 
 
 class Mistakes(NamedTuple):
@@ -37,12 +40,14 @@ def mistakes_on_matrix(K: FloatArray, signs: FloatArray, order: IntArray) -> Mis
 
     A mistake reads a row of the matrix, any other visit nothing.
     """
-    return Mistakes(*_on_matrix(K, signs, order))
+    values = np.zeros(len(signs))
+    return _in_portions(lambda *portion: _on_matrix(K, signs, values, *portion), order)
 
 
 def mistakes_on_features(Z: FloatArray, signs: FloatArray, order: IntArray) -> Mistakes:
     r"""Visit rows given the features Z of the kernel :math:`ZZ^\top`, in O(T) per visit."""
-    return Mistakes(*_on_features(Z, signs, order))
+    w = np.zeros(Z.shape[1])
+    return _in_portions(lambda *portion: _on_features(Z, signs, w, *portion), order)
 
 
 def mistakes_on_demand(matrix: Matrix, signs: FloatArray, order: IntArray) -> Mistakes:
@@ -62,30 +67,42 @@ def mistakes_on_demand(matrix: Matrix, signs: FloatArray, order: IntArray) -> Mi
     return Mistakes(np.array(rows, dtype=np.intp), np.array(steps, dtype=np.intp))
 
 
+def _in_portions(visit: Callable[[IntArray, IntArray], int], order: IntArray) -> Mistakes:
+    """Return the mistakes, given a function that writes the steps of those of a portion."""
+    found = [np.empty(0, dtype=np.intp)]
+    for span in blocks(len(order), PORTION):
+        steps = np.empty(span.stop - span.start, dtype=np.intp)
+        found.append(span.start + steps[: visit(order[span], steps)])
+    all_steps = np.concatenate(found)
+    return Mistakes(order[all_steps], all_steps)
+
+
 @jit
-def _on_matrix(K: FloatArray, signs: FloatArray, order: IntArray) -> tuple[IntArray, IntArray]:
-    rows, steps, n = np.empty_like(order), np.empty_like(order), 0
-    values = np.zeros(len(signs))
+def _on_matrix(
+    K: FloatArray, signs: FloatArray, values: FloatArray, order: IntArray, steps: IntArray
+) -> int:
+    n = 0
     for step in range(len(order)):
         i = order[step]
         if signs[i] * values[i] <= 0.0:
-            rows[n], steps[n] = i, step
+            steps[n] = step
             n += 1
             values += signs[i] * K[i]
-    return rows[:n].copy(), steps[:n].copy()
+    return n
 
 
 @jit
-def _on_features(Z: FloatArray, signs: FloatArray, order: IntArray) -> tuple[IntArray, IntArray]:
-    rows, steps, n = np.empty_like(order), np.empty_like(order), 0
-    w = np.zeros(Z.shape[1])
+def _on_features(
+    Z: FloatArray, signs: FloatArray, w: FloatArray, order: IntArray, steps: IntArray
+) -> int:
+    n = 0
     for step in range(len(order)):
         i = order[step]
         value = 0.0
         for d in range(len(w)):
             value += w[d] * Z[i, d]
         if signs[i] * value <= 0.0:
-            rows[n], steps[n] = i, step
+            steps[n] = step
             n += 1
             w += signs[i] * Z[i]
-    return rows[:n].copy(), steps[:n].copy()
+    return n

@@ -28,12 +28,14 @@ from typing import Any, Self
 import numpy as np
 from scipy.linalg import solve
 
+from kernsemble._threads import blocks
 from kernsemble._typing import FloatArray, IntArray
 from kernsemble._value_object import short_repr
 from kernsemble.solvers.array_modules import between
 from kernsemble.solvers.cholesky import HOST, LinearAlgebra
 
 CONSTANTS = (0.0, 1.0, 1e2, 1e4)  # added to K, in units of its mean absolute diagonal value
+ROWS_AT_ONCE = 1_024  # rows of a matrix that are added to at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +95,8 @@ class Ridge:
             return cls._from_factor(A, algebra.factor_in_place(A), strengths, algebra)
         A = xp.empty(K.shape, K.dtype) if out is None else out
         for constant in CONSTANTS:
-            xp.add(K, K.dtype.type(constant * unit), out=A)
+            for span in blocks(len(K), ROWS_AT_ONCE):
+                xp.add(K[span], K.dtype.type(constant * unit), out=A[span])
             failed = algebra.factor_in_place(_with_diagonal(A, ridge, xp))
             if not failed:
                 break
