@@ -48,7 +48,7 @@ def dtype(request):
     return request.param
 
 
-def sample(n=300, n_features=5, seed=0):
+def sample(n=100, n_features=5, seed=0):
     return np.random.default_rng(seed).normal(size=(n, n_features))
 
 
@@ -61,7 +61,8 @@ def close(found, expected, dtype):
 
 @pytest.mark.parametrize("name", KERNELS)
 def test_gram_blocks_products_and_diagonals_are_those_of_the_kernel(name, place, dtype):
-    X, Y = sample(), sample(150, seed=1)
+    n, m = (300, 150) if place.name == "cuda" else (60, 30)  # several tiles, few on a processor
+    X, Y = sample(n), sample(m, seed=1)
     kernel = KERNELS[name].bind(X)
     found = place.kernel(kernel, dtype)
     A, B = found.prepare(X), found.prepare(Y)
@@ -74,12 +75,13 @@ def test_gram_blocks_products_and_diagonals_are_those_of_the_kernel(name, place,
     assert_allclose(square, square.T, rtol=0.0, atol=0.0)
     close(place.to_host(found.diagonal(A)), kernel.diagonal(X), dtype)
     for k in (1, 3, 8, 40):
-        V = np.random.default_rng(k).normal(size=(150, k))
+        V = np.random.default_rng(k).normal(size=(m, k))
         product = place.to_host(found.product(A, B, place.to_device(V, dtype)))
         assert product.dtype == dtype
         close(product, K @ V, dtype)
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("name", ["laplacian", "and", "product"])
 def test_a_pair_may_count_for_both_of_its_rows(name, place, dtype):
     X = sample(2_500)
@@ -103,21 +105,21 @@ def test_results_are_written_into_given_arrays(place, dtype):
     X = sample()
     kernel = place.kernel(Laplacian(0.2).bind(X), dtype)
     A, B = kernel.prepare(X[:40]), kernel.prepare(X)
-    larger = place.xp.zeros((300, 310), dtype=dtype)
-    kernel.gram(A, B, out=larger[10:50, 5:305])
-    close(place.to_host(larger[10:50, 5:305]), Laplacian(0.2)(X[:40], X), dtype)
+    larger = place.xp.zeros((100, 110), dtype=dtype)
+    kernel.gram(A, B, out=larger[10:50, 5:105])
+    close(place.to_host(larger[10:50, 5:105]), Laplacian(0.2)(X[:40], X), dtype)
     assert not place.to_host(larger[:10]).any()
-    assert not place.to_host(larger[:, 305:]).any()
-    V, out = place.xp.ones((300, 2), dtype=dtype), place.xp.zeros((40, 2), dtype=dtype)
+    assert not place.to_host(larger[:, 105:]).any()
+    V, out = place.xp.ones((100, 2), dtype=dtype), place.xp.zeros((40, 2), dtype=dtype)
     assert kernel.product(A, B, V, out=out) is out
     close(place.to_host(out)[:, 0], Laplacian(0.2)(X[:40], X).sum(axis=1), dtype)
 
 
 def test_some_rows_are_taken_by_slices_and_by_positions(place, dtype):
-    X, some = sample(), np.array([3, 250, 7])
+    X, some = sample(), np.array([3, 95, 7])
     kernel = place.kernel(Perceptron().bind(X), dtype)
     rows, K = kernel.prepare(X), Perceptron().bind(X)(X)
-    assert len(rows) == 300
+    assert len(rows) == 100
     assert len(rows[some]) == 3
     close(place.to_host(kernel.gram(rows[some], rows[20:90])), K[some, 20:90], dtype)
     close(place.to_host(kernel.diagonal(rows[some])), K[some, some], dtype)
