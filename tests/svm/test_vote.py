@@ -293,8 +293,8 @@ def test_a_race_finds_the_best_penalties_without_trying_all(family, monkeypatch)
 @pytest.mark.parametrize("family", [vote, regression])
 def test_a_vote_does_not_depend_on_the_number_of_threads(family, monkeypatch):
     rows, answers = (X, y) if family is vote else (R, target)
-    monkeypatch.setattr(cholesky, "ROWS_WORTH_BLOCKS", 50)
-    monkeypatch.setattr(cholesky, "HEIGHT", 32)
+    monkeypatch.setattr(cholesky, "ROWS_WORTH_TILES", 50)
+    monkeypatch.setattr(cholesky, "TILE", 32)
     for most in (1, 6):  # a single member is fitted by all threads
         one, two = (family(n_jobs=n, max_members=most).fit(rows, answers) for n in (1, 2))
         assert [each.name for each in one.members_] == [each.name for each in two.members_]
