@@ -30,7 +30,7 @@ from kernsemble.kernels import (
 )
 from kernsemble.learners import C45Tree, DecisionStump, RCDPerceptron
 from kernsemble.preprocessing import FeatureScaling, TableEncoder
-from kernsemble.selection import ParallelEvolutionSelector, largest_gap
+from kernsemble.selection import ParallelEvolutionSelector, largest_gap, stepwise_search
 from kernsemble.streaming import Blocks
 from kernsemble.svm import (
     InfiniteEnsembleClassifier,
@@ -147,6 +147,14 @@ REFUSED = {
         "has missing values",
     ),
     "margins of a view": (lambda: VIEW.margins(X, y[:3]), "inconsistent numbers"),
+    "a kernel whose sums are infinite": (
+        lambda: InfiniteEnsembleClassifier(scaling=None).fit([[-1e308], [0.0]], [0, 1]),
+        "sums exceed the range|distance of rows",
+    ),
+    "a target of infinite variance": (
+        lambda: stepwise_search(X, X[:, 0] * 1e300),
+        "variance of y exceeds",
+    ),
     "None as a feature": (lambda: VIEW.shape(None), "feature None: use an index"),
     "infinite weights of stumps": (
         lambda: StumpDensity.from_intervals([0.0], [1.0], [1e300], [1e300]),
@@ -279,3 +287,10 @@ def test_scores_of_stages_do_not_warn_of_large_targets():
     model = AdaBoostClassifier(n_estimators=2).fit(X, y.astype(float))
     with pytest.raises(ValueError, match="mix of continuous and binary"):
         list(model.staged_score(X, np.where(y > 0, 1e300, 0.5)))
+
+
+@pytest.mark.parametrize("kernel", ["stump", "laplacian"])
+def test_a_tolerance_below_rounding_errors_is_reached(kernel):
+    model = InfiniteEnsembleRegressor(kernel, solver="exact", tol=1e-320).fit(X, X[:, 0])
+    expected = InfiniteEnsembleRegressor(kernel, solver="exact", tol=1e-10).fit(X, X[:, 0])
+    assert_allclose(model.predict(X), expected.predict(X), atol=1e-7)

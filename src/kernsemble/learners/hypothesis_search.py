@@ -16,6 +16,8 @@ from sklearn.utils.validation import has_fit_parameter
 from kernsemble._typing import FloatArray, IntArray, Rows
 from kernsemble.learners.voters import CodedVoters, EstimatorVoters, Voters
 
+SMALLEST_TOTAL = 1e-290  # sum of gains whose inverse, times a number of rows, is finite
+
 
 @dataclass(frozen=True, eq=False)
 class Cases:
@@ -65,6 +67,8 @@ class Cases:
         is_case[gainless, self.codes[gainless]] = True
         rows, codes = np.nonzero(is_case)
         weight = gains[rows, codes]
+        if weight.sum() < SMALLEST_TOTAL:
+            weight = weight / weight.max()
         return rows, codes, weight * (self.n_cases / weight.sum())
 
 

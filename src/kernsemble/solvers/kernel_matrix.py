@@ -209,8 +209,9 @@ def as_matrix(K: FloatArray | Matrix) -> Matrix:
 
 def _size(diagonal: FloatArray, first: FloatArray) -> float:
     """Return the largest squared distance from the first row, 1 when all rows are equal."""
-    largest = float(np.max(diagonal + diagonal[0] - 2.0 * first))
-    return largest if largest > 0.0 else 1.0
+    with np.errstate(over="ignore", invalid="ignore"):  # solvers refuse infinite sizes
+        largest = float(np.max(diagonal + diagonal[0] - 2.0 * first))
+    return 1.0 if largest <= 0.0 else largest
 
 
 @jit

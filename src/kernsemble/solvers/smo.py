@@ -27,6 +27,7 @@ from kernsemble.solvers.optimality import evidence, hulls_meet
 from kernsemble.solvers.result import Solution, Status
 from kernsemble.solvers.working_pairs import offsets, pair_steps
 
+LARGEST_SIZE = 1e300  # largest squared distance between rows, in a matrix whose sums are finite
 CURVATURE_FLOOR = 1e-12  # smallest curvature of a pair, relative to the largest squared distance
 
 
@@ -141,17 +142,30 @@ class _DualRun:
         self.beta = np.zeros(len(p)) if start is None else start.beta.copy()
         self.residual = p.astype(np.float64) if start is None else start.residual.copy()
         self.n_iter, self.violation = 0, np.inf
+        self.size = matrix.size
+        if not self.size <= LARGEST_SIZE:
+            raise ValueError(
+                f"the kernel matrix has squared distances up to {self.size:.3g}, whose sums exceed "
+                "the range of floats: scale the columns"
+            )
         self.status = Status.STOPPED
 
     def has_ended(self) -> bool:
         """Return whether the run has ended, and set its status."""
-        if self.violation <= self.tol:
+        is_rounding = not self.is_hard and self.violation <= self.rounding
+        if self.violation <= self.tol or is_rounding:
             self.status = Status.CONVERGED
         elif self.is_hard and hulls_meet(self.beta, self.p - self.residual, self.matrix.size):
             self.status = Status.UNBOUNDED
         elif self.n_left > 0:
             return False
         return True
+
+    @property
+    def rounding(self) -> float:
+        """The rounding error of a residual, below which a violation means nothing."""
+        sums = np.abs(self.p).max() + self.size * np.abs(self.beta).sum()
+        return float(np.finfo(np.float64).eps * sums)
 
     @property
     def n_left(self) -> float:

@@ -36,7 +36,10 @@ class Moments(NamedTuple):
         """Return the moments of weighted rows, in O(n p²)."""
         share = weight / weight.sum()
         columns = np.sqrt(share)[:, np.newaxis] * standardised(np.column_stack([X, y]), weight)
-        variance = float(share @ (y - share @ y) ** 2) if columns[:, -1].any() else 1.0
+        with np.errstate(over="ignore", invalid="ignore"):  # checked below
+            variance = float(share @ (y - share @ y) ** 2) if columns[:, -1].any() else 1.0
+        if not np.isfinite(variance):
+            raise ValueError("the variance of y exceeds the range of floats: divide y by a number")
         return cls(columns.T @ columns, float(weight.sum()), variance)
 
 

@@ -36,7 +36,11 @@ class TargetScale:
 
     def standardise(self, y: FloatArray) -> FloatArray:
         """Return numbers of mean 0 and standard deviation 1."""
-        return (y - self.centre) / self.spread
+        with np.errstate(over="ignore"):
+            away = y - self.centre
+        if np.isfinite(away).all():
+            return away / self.spread
+        return 2.0 * ((0.5 * y - 0.5 * self.centre) / self.spread)
 
     def restore(self, values: FloatArray) -> FloatArray:
         """Return standardised numbers in their original unit."""
