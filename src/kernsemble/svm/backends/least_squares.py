@@ -124,8 +124,10 @@ def _left_out(
     n, n_left = float(len(rows)), np.array([len(each) for each in known])
     is_whole = len(rows) == len(K)
     if is_whole and ((n - n_left) ** 3).sum() / 3.0 > WORTH_REFITS * n**3:
+        memory = None  # of one factor after another
         for c, C in enumerate(Cs):
-            ridge = Ridge.from_matrix(part, C * strengths, algebra=algebra)
+            ridge = Ridge.from_matrix(part, C * strengths, out=memory, algebra=algebra)
+            memory = ridge.factor
             beta, _ = ridge.solve(y)
             for fold, values in enumerate(ridge.left_out(y, beta, known)):
                 yield c, fold, values
