@@ -10,6 +10,7 @@ START = time.perf_counter()
 
 
 def _terminate(number: int, _frame: object) -> None:
+    signal.signal(number, signal.SIG_IGN)  # a second one would interrupt the removal
     raise SystemExit(128 + number)  # unwinds the stack, which removes unfinished files
 
 

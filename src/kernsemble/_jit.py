@@ -6,7 +6,9 @@ NumPy's rules for division by zero and keeps the order of floating-point operati
 functions marked by `jit_sums`, whose sums may be reordered.
 """
 
+import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache, cached_property, update_wrapper
 from typing import Any, Generic, ParamSpec, TypeVar
 
@@ -32,10 +34,39 @@ class Compiled(Generic[Arguments, Result]):
     @cached_property
     def dispatcher(self) -> Callable[Arguments, Result]:
         """The function as Numba compiled it, or the function itself if Numba is disabled."""
-        compiled: Callable[Arguments, Result] = _numba().njit(
-            cache=True, nogil=True, error_model="numpy", fastmath=self.fastmath
-        )(self.function)
+        options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": self.fastmath}
+        try:
+            compiled: Any = _numba().njit(cache=True, **options)(self.function)
+        except RuntimeError:  # no folder of a cache is writable
+            _warn_of_no_cache()
+            return _numba().njit(**options)(self.function)
+        if hasattr(compiled, "_cache"):
+            compiled._cache = ForgivingCache(compiled._cache)
         return compiled
+
+
+class ForgivingCache:
+    """Numba's cache of a function, without its errors: what cannot be read is compiled again."""
+
+    def __init__(self, cache: Any) -> None:
+        self._cache = cache
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._cache, name)
+
+    def load_overload(self, signature: Any, target: Any) -> Any:
+        """Return compiled code, or None if there is none, or if a file is damaged."""
+        try:
+            return self._cache.load_overload(signature, target)
+        except Exception:  # the type depends on the damage
+            with suppress(Exception):
+                self._cache.flush()
+            return None
+
+    def save_overload(self, signature: Any, data: Any) -> None:
+        """Store compiled code, unless the disk is full or read-only."""
+        with suppress(Exception):
+            self._cache.save_overload(signature, data)
 
 
 def jit(function: Callable[Arguments, Result]) -> Compiled[Arguments, Result]:
@@ -57,6 +88,16 @@ def cache_folder() -> str | None:
     """Return the folder of compiled code of this package, None if Numba is disabled."""
     statistics = getattr(_none.dispatcher, "stats", None)
     return None if statistics is None else statistics.cache_path
+
+
+@cache
+def _warn_of_no_cache() -> None:
+    warnings.warn(
+        "compiled code cannot be kept, so every process compiles it again: set NUMBA_CACHE_DIR to "
+        "a folder that can be written",
+        RuntimeWarning,
+        stacklevel=2,
+    )
 
 
 @cache

@@ -35,7 +35,7 @@ def test_usage_errors_name_the_help_of_their_command(refused, words):
     ("error", "code", "line"),
     [
         (ValueError("C = 0:\n use more"), 1, "error: C = 0: use more"),
-        (MemoryError(), 1, "error: MemoryError"),
+        (MemoryError(), 1, "error: there is not enough memory: use fewer rows"),
         (ZeroDivisionError("x"), 1, "ZeroDivisionError: x; this is a bug"),
         (KeyboardInterrupt(), 130, "error: interrupted: nothing was written"),
         (SystemExit(3), 3, ""),

@@ -3,6 +3,7 @@
 Exit codes: 0 success, 1 failure, 2 wrong usage, 130 interrupted.
 """
 
+import errno
 import os
 import sys
 import traceback
@@ -30,10 +31,15 @@ from kernsemble.cli.reproduce import reproduce
 from kernsemble.cli.select import select
 from kernsemble.cli.serve import serve
 from kernsemble.cli.wording import in_options
+from kernsemble.exceptions import GramTooLargeError
 
 __all__ = ["app"]
 
 FAILURE, USAGE, INTERRUPTED = 1, 2, 130
+DISK_REMEDIES = {
+    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT, errno.EFBIG), "free space, or write elsewhere"),
+    **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), "check the permissions"),
+}
 EXPECTED_ERRORS = (CommandError, ValueError, OSError, MemoryError, ImportError)
 
 
@@ -86,8 +92,7 @@ def _report_error(error: BaseException, is_debugged: bool, command: str) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILURE
     if isinstance(error, EXPECTED_ERRORS):
-        message = error if isinstance(error, CommandError) else in_options(error)
-        _write_error(message if str(error) else type(error).__name__)
+        _write_error(_message(error))
         if isinstance(error, InterruptedCommandError):
             return INTERRUPTED
     else:
@@ -96,6 +101,19 @@ def _report_error(error: BaseException, is_debugged: bool, command: str) -> int:
             "and send us the traceback"
         )
     return FAILURE
+
+
+def _message(error: BaseException) -> str:
+    """Return the message of an expected error, with a remedy if the system raised it."""
+    if isinstance(error, CommandError):
+        return str(error)
+    if isinstance(error, MemoryError) and not isinstance(error, GramTooLargeError):
+        reason = f" ({error})" if str(error) else ""
+        return f"there is not enough memory{reason}: use fewer rows, or free memory"
+    if isinstance(error, OSError) and error.strerror and error.errno in DISK_REMEDIES:
+        place = f"{error.filename}: " if error.filename else ""
+        return f"{place}{error.strerror}: {DISK_REMEDIES[error.errno]}"
+    return in_options(error) if str(error) else type(error).__name__
 
 
 def _write_error(message: object) -> None:

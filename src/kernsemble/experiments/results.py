@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
+from kernsemble._files import atomic_write
 from kernsemble.experiments.records import Cell, Record, Store
 
 TIMES = ("fit",)  # quantities, and series of them, that are measured in seconds
@@ -17,7 +18,8 @@ def write_results(cells: Iterable[Cell], store: Store, path: Path) -> None:
     """
     pairs = dict.fromkeys((cell.data, cell.method) for cell in cells)
     lines = [_line(store.records_of(*pair)) for pair in sorted(pairs)]
-    path.write_text("".join(line for line in lines if line), encoding="utf-8")
+    with atomic_write(path) as part:
+        part.write_text("".join(line for line in lines if line), encoding="utf-8")
 
 
 def read_results(path: Path) -> Store:

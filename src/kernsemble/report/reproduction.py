@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple, Self
 
 from kernsemble._counts import counted, duration
+from kernsemble._files import atomic_write
 from kernsemble.experiments.claims import Claim, ClaimResult
 from kernsemble.experiments.paper import Paper
 from kernsemble.experiments.paper_tables import (
@@ -233,14 +234,16 @@ def keep_results(paper: Paper, store: Store) -> list[Path]:
     """
     results, tables = paper.folder / "results.jsonl", paper.folder / "tables.md"
     write_results([record.cell for record in paper.records(store)], store, results)
-    tables.write_text(as_markdown(paper, store), encoding="utf-8")
+    with atomic_write(tables) as part:
+        part.write_text(as_markdown(paper, store), encoding="utf-8")
     written = [results, tables]
     for figure in paper.figures.values():
         drawing = Drawing.from_store(paper, figure, store)
         if drawing.png is not None:
             path = paper.folder / "figures" / f"{figure.name}.png"
             path.parent.mkdir(exist_ok=True)
-            path.write_bytes(drawing.png)
+            with atomic_write(path) as part:
+                part.write_bytes(drawing.png)
             written.append(path)
     return written
 
