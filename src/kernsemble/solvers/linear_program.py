@@ -335,9 +335,8 @@ class _HighsProgram:
         import highspy
 
         with ThreadPoolExecutor(1) as pool:  # whose thread cannot be interrupted, and need not be
-            running = pool.submit(self.model.run)
             try:
-                ended = running.result() == highspy.HighsStatus.kOk
+                ended = pool.submit(self.model.run).result() == highspy.HighsStatus.kOk
             except BaseException:
                 self.stop.set()
                 raise
