@@ -1,6 +1,7 @@
 """Threads: all tasks in order, errors, nesting, and processes that fork."""
 
 import os
+import signal
 import threading
 import time
 
@@ -147,3 +148,21 @@ def test_a_forked_process_starts_its_own_threads():
     if child == 0:
         os._exit(0 if run(str, range(9)) == [str(task) for task in range(9)] else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_an_interrupt_is_noticed_where_system_calls_go_on_after_signals():
+    def work(_):
+        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+        time.sleep(1.0)
+
+    signal.siginterrupt(signal.SIGINT, False)  # as polars does
+    start = time.perf_counter()
+    stopped = []
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            run(
+                work, [0, 1], on_error=lambda: stopped.append(time.perf_counter() - start), fewest=2
+            )
+    finally:
+        signal.siginterrupt(signal.SIGINT, True)
+    assert stopped[0] < 0.9

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from concurrent.futures import ALL_COMPLETED, FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache, cached_property
@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import joblib
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
+BETWEEN_SIGNALS = 0.1  # seconds of a wait after which signals are noticed
 FEWEST_TASKS = 4  # minimum number of short tasks for which threads are started
 
 Task = TypeVar("Task")
@@ -62,7 +63,7 @@ def run(
     with BLAS_THREADS.at_most(1):
         futures = [_POOL.get(n).submit(work_on) for _ in range(min(n, len(tasks)))]
         try:
-            for future in wait(futures, return_when=FIRST_EXCEPTION).done:
+            for future in ended(futures, FIRST_EXCEPTION):
                 future.result()
         except BaseException:
             for _ in places:  # so that no further task is started
@@ -81,6 +82,19 @@ def _unless_stopped(work: Callable[[Task], Result], task: Task) -> Result:
     if _is_worker.stop is not None and _is_worker.stop.is_set():
         raise KeyboardInterrupt
     return work(task)
+
+
+def ended(futures: Sequence[Future[Any]], when: str = ALL_COMPLETED) -> set[Future[Any]]:
+    """Wait for futures, so that an interrupt is noticed; return those that have ended.
+
+    Packages such as polars handle signals in a way that makes a wait without an end go on.
+    """
+    while True:
+        done, pending = wait(futures, BETWEEN_SIGNALS, when)
+        if not pending or (
+            when == FIRST_EXCEPTION and any(each.exception() is not None for each in done)
+        ):
+            return done
 
 
 @contextmanager

@@ -40,6 +40,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 
 from kernsemble._memory import physical_memory
+from kernsemble._threads import ended
 from kernsemble._typing import Array, BoolArray, FloatArray, IntArray
 from kernsemble.solvers.dual_simplex import DualSimplex
 
@@ -336,11 +337,12 @@ class _HighsProgram:
 
         with ThreadPoolExecutor(1) as pool:  # whose thread cannot be interrupted, and need not be
             try:
-                ended = pool.submit(self.model.run).result() == highspy.HighsStatus.kOk
+                (running,) = ended([pool.submit(self.model.run)])
             except BaseException:
                 self.stop.set()
                 raise
-        return ended and self.model.getModelStatus() == highspy.HighsModelStatus.kOptimal
+        is_run = running.result() == highspy.HighsStatus.kOk
+        return is_run and self.model.getModelStatus() == highspy.HighsModelStatus.kOptimal
 
     def _send(self, columns: Sequence[Array]) -> None:
         """Add the rows of new hypotheses in one call, since each call copies the whole matrix."""
