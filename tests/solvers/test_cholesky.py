@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.linalg import cholesky, solve
+from scipy.linalg.lapack import dpstrf
 
 from kernsemble import _threads
 from kernsemble.solvers import cholesky as blocked
@@ -55,6 +56,25 @@ def test_the_first_minor_that_is_not_positive_is_returned(small_tiles, place):
     A = np.eye(200)
     A[place, place] = -1.0
     assert blocked.factor_in_place(A) == place + 1
+
+
+@pytest.mark.parametrize("rank", [1, 63, 64, 200])
+@pytest.mark.parametrize("n", [1, 64, 200])
+def test_the_factor_with_pivots_is_that_of_lapack(small_tiles, n, rank):
+    points = np.random.default_rng(2).normal(size=(n, min(rank, n)))
+    A = points @ points.T
+    U, tol = A.copy(), 1e-10 * A.diagonal().max()
+    order, found = blocked.factor_with_pivots_in_place(U, tol)
+    expected, places, expected_rank, _ = dpstrf(A, tol=tol)
+    assert found == expected_rank
+    assert_array_equal(order[:found], places[:found] - 1)
+    assert_allclose(np.triu(U)[:found, :found], np.triu(expected)[:found, :found], atol=1e-7)
+    upper = np.triu(U)[:found]
+    assert_allclose(upper.T @ upper, A[np.ix_(order, order)], atol=1e-9)
+
+
+def test_a_matrix_of_zeros_has_no_pivots():
+    assert blocked.factor_with_pivots_in_place(np.zeros((3, 3)), 0.0)[1] == 0
 
 
 def test_all_bits_are_the_same_for_any_number_of_threads(small_tiles, monkeypatch):

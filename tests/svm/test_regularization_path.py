@@ -240,6 +240,27 @@ def test_an_interrupt_keeps_the_path_so_far(monkeypatch):
     assert [len(each.Cs) for each in several.paths_] == [9, 1, 1]
 
 
+def test_few_breakpoints_are_compared_after_an_interrupt():
+    whole = SVMPath().fit(FLOWERS, SPECIES)
+    path = clone(whole).fit(FLOWERS, SPECIES)
+    K = path.kernel_(path.scaling_.transform(path.X_fit_))
+    path._compare_machines(K, np.ones(len(K)), most=7)
+    places = np.searchsorted(whole.Cs_, path.Cs_)
+    assert len(places) == 7
+    assert places[-1] == len(whole.Cs_) - 1
+    assert_array_equal(path.Cs_, whole.Cs_[places])
+
+
+def test_the_memory_of_copies_is_counted():
+    n = len(np.unique(np.column_stack([FLOWERS, SPECIES]), axis=0))
+    whole = 8 * n**2 / 2**20
+    with pytest.raises(GramTooLargeError, match="a copy for the rows of two of more classes"):
+        SVMPath(cache_size=1.2 * whole).fit(FLOWERS, SPECIES)
+    path = SVMPath(cache_size=1.5 * whole).fit(FLOWERS, SPECIES)
+    assert_array_equal(path.Cs_, SVMPath().fit(FLOWERS, SPECIES).Cs_)
+    SVMPath(cache_size=1.2 * whole, multiclass="one-vs-rest").fit(FLOWERS, SPECIES)
+
+
 def test_callbacks_are_called_for_every_machine():
     pytest.importorskip("sklearn.callback")
     recorder = Recorder()

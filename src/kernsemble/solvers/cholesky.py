@@ -20,9 +20,10 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from kernsemble._threads import BLAS_THREADS, blocks, run
-from kernsemble._typing import FloatArray
+from kernsemble._typing import FloatArray, IntArray
 
 TILE = 512  # number of rows and columns of a tile
+PIVOTS_AT_ONCE = 64  # pivots between two updates of the rows that are left
 ROWS_WORTH_TILES = 1_500  # number of rows from which a matrix is divided into tiles
 
 
@@ -101,6 +102,43 @@ def factor_in_place(A: FloatArray) -> int:
     return 0
 
 
+def factor_with_pivots_in_place(A: FloatArray, tol: float) -> tuple[IntArray, int]:
+    r"""Replace the upper triangle by the factor U of :math:`P^\top A P = U^\top U`; return P, rank.
+
+    Each pivot has the largest remaining diagonal; they end where it is at most `tol`, and the rows
+    of U from the rank on are not valid. P is the order of the rows.
+    """
+    order = np.arange(len(A))
+    with BLAS_THREADS.at_most(1):
+        for rows in blocks(len(A), PIVOTS_AT_ONCE):
+            left = A.diagonal().copy()
+            for place in range(rows.start, rows.stop):
+                pivot = place + int(np.argmax(left[place:]))
+                if left[pivot] <= tol:
+                    return order, place
+                _exchange(A, place, pivot)
+                order[[place, pivot]], left[[place, pivot]] = (
+                    order[[pivot, place]],
+                    left[[pivot, place]],
+                )
+                before, beyond = slice(rows.start, place), slice(place + 1, None)
+                A[place, place] = np.sqrt(left[place])
+                A[place, beyond] -= A[before, place] @ A[before, beyond]
+                A[place, beyond] /= A[place, place]
+                left[beyond] -= np.square(A[place, beyond])
+            _subtract_products(A, rows)
+    return order, len(A)
+
+
+def _exchange(A: FloatArray, i: int, j: int) -> None:
+    """Exchange two rows and columns i <= j of a symmetric matrix, of its upper triangle."""
+    A[:i, [i, j]] = A[:i, [j, i]]
+    A[i, i], A[j, j] = A[j, j], A[i, i]
+    between = A[i, i + 1 : j].copy()
+    A[i, i + 1 : j], A[i + 1 : j, j] = A[i + 1 : j, j], between
+    A[[i, j], j + 1 :] = A[[j, i], j + 1 :]
+
+
 def solve_with_factor(U: FloatArray, y: FloatArray) -> FloatArray:
     """Return the solution of the factored equations for every column of `y`, as float64."""
     right = np.array(y, dtype=U.dtype, order="F")
@@ -137,10 +175,17 @@ def _factor_rows(A: FloatArray, rows: slice) -> int:
     corner = A[rows, rows]
     if failed := _factor(corner):
         return failed
-    beyond = [slice(rows.stop + each.start, rows.stop + each.stop) for each in _tiles(A, rows.stop)]
 
     def divide(columns: slice) -> None:
         _by_triangle("trsm", corner, A[rows, columns], "left", is_transposed=True)
+
+    run(divide, _tiles_after(A, rows.stop), fewest=2)
+    _subtract_products(A, rows)
+    return 0
+
+
+def _subtract_products(A: FloatArray, rows: slice) -> None:
+    """Subtract the products of some rows of U from the upper triangle of the rows below."""
 
     def subtract(tile: tuple[slice, slice]) -> None:
         above, beside = (A[rows, columns] for columns in tile)
@@ -149,13 +194,13 @@ def _factor_rows(A: FloatArray, rows: slice) -> int:
         else:
             _add_product(A[tile], above.T, beside, -1.0)
 
-    run(divide, beyond, fewest=2)
+    beyond = _tiles_after(A, rows.stop)
     run(subtract, list(combinations_with_replacement(beyond, 2)), fewest=2)
-    return 0
 
 
-def _tiles(A: FloatArray, n_done: int) -> list[slice]:
-    return blocks(len(A) - n_done, TILE)
+def _tiles_after(A: FloatArray, n_done: int) -> list[slice]:
+    tiles = blocks(len(A) - n_done, TILE)
+    return [slice(n_done + each.start, n_done + each.stop) for each in tiles]
 
 
 def _invert_columns(U: FloatArray, rows: slice) -> None:

@@ -17,8 +17,10 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from kernsemble._arguments import check_choice, check_count, check_not_negative
+from kernsemble._threads import blocks
 from kernsemble._typing import FloatArray, IntArray
-from kernsemble.solvers.array_modules import on_host
+from kernsemble.solvers.array_modules import ROWS_OF_A_COPY, on_host
+from kernsemble.solvers.cholesky import factor_with_pivots_in_place
 
 ComputeRows: TypeAlias = Callable[[IntArray], FloatArray]
 
@@ -156,25 +158,23 @@ def pivoted_cholesky(
 
 
 def factored(K: FloatArray, tol: float = 1e-10) -> LowRank:
-    r"""Factor a positive semidefinite matrix in memory, in :math:`O(nr^2)`, by LAPACK.
+    r"""Factor a positive semidefinite matrix in memory, in :math:`O(n^2 r)`.
 
     Pivots are greedy; they end where the remaining diagonal is at most `tol` times its largest
     entry, so that a singular matrix has as many as its rank.
     """
-    from scipy.linalg.lapack import dpstrf
-
     check_not_negative("tol", tol)
     if not np.isfinite(K).all():
         raise ValueError("K contains NaN or infinite values: pass a finite kernel matrix")
     diagonal = np.diagonal(K)
     largest = float(diagonal.max(initial=0.0))
-    L, places, rank = np.zeros_like(K), np.arange(1, len(K) + 1), 0
-    if largest > 0.0:
-        L, places, rank, _ = dpstrf(K / largest, tol=tol, lower=1)
-    G = np.zeros((len(K), rank))
-    G[places - 1] = np.tril(L)[:, :rank] * np.sqrt(largest)
+    A = K / (largest or 1.0)
+    order, rank = factor_with_pivots_in_place(A, tol)
+    G = np.empty((len(K), rank))
+    for span in blocks(rank, ROWS_OF_A_COPY):
+        G[order, span] = np.sqrt(largest) * np.triu(A[span], span.start).T
     shares = np.cumsum([0.0, *np.square(G).sum(axis=0)]) / (float(diagonal.sum()) or 1.0)
-    return LowRank(G, places[:rank] - 1, np.maximum(1.0 - shares, 0.0), len(K))
+    return LowRank(G, order[:rank], np.maximum(1.0 - shares, 0.0), len(K))
 
 
 class _Factorisation:

@@ -14,6 +14,7 @@ from kernsemble._last_fit import restoring_last_fit
 from kernsemble._memory import Budget
 from kernsemble._model_cards import CardMixin
 from kernsemble._progress import CallbackSupportMixin, Task, with_callbacks
+from kernsemble._threads import at_most, n_threads
 from kernsemble._typing import ArrayLike, FloatArray, IntArray, Rows
 from kernsemble._validation import accuracy, read_weights
 from kernsemble.kernels import Kernel
@@ -39,6 +40,7 @@ from kernsemble.svm.multiclass import (
 )
 
 ROUNDING = 1e-12  # difference of error rates that counts as rounding
+MOST_COMPARED = 100  # maximum number of breakpoints that are compared after an interrupt
 
 
 class SVMPath(
@@ -222,7 +224,8 @@ class SVMPath(
 
         Notes
         -----
-        An interrupt keeps the paths as far as they have been followed.
+        An interrupt keeps the paths as far as they have been followed; `Cs_` and the bounds are
+        then those of at most 100 breakpoints.
         """
         self._check_settings()
         self._forget()
@@ -233,10 +236,13 @@ class SVMPath(
         rows, codes = _double(rows[self._places]), codes[self._places]
         weight = counts * factors[self._places]
         with Task.of_fit(self, self.reduction_.n_machines, X, y, sample_weight) as task:
-            K = self._matrix(rows, counts)
-            is_interrupted = self._follow(K, codes, weight, task)
+            signs = self._signs(codes)
+            self._sides = tuple(map(np.flatnonzero, signs))
+            K, n_workers = self._matrix(rows, counts)
+            with at_most(n_workers):
+                is_interrupted = self._follow(K, signs, weight, task)
             self.X_fit_ = rows
-            self._compare_machines(K, counts)
+            self._compare_machines(K, counts, MOST_COMPARED if is_interrupted else None)
             self._select(is_interrupted)
             if is_interrupted:
                 raise KeyboardInterrupt(
@@ -291,12 +297,20 @@ class SVMPath(
         known = self.kernel_, self.scaling_, self.support_vectors_
         return expansion_values(self._read_again(X), *known, self.dual_coef_) + self.intercept_
 
-    def _matrix(self, X: Rows, counts: FloatArray) -> FloatArray:
-        """Bind the scaling and the kernel to distinct rows, and return their kernel matrix."""
+    def _matrix(self, X: Rows, counts: FloatArray) -> tuple[FloatArray, int]:
+        """Bind the scaling and the kernel to distinct rows, and return their kernel matrix.
+
+        Return also the number of threads for whose copies of it there is memory.
+        """
         budget, n = Budget.from_megabytes(self.cache_size), X.shape[0]
+        largest = max(map(len, self._sides))
+        copied = 0 if largest == n else 8 * largest**2
         budget.check(
-            8 * n * n,
-            f"a path needs the whole {n} x {n} kernel matrix, which takes",
+            8 * n * n + copied,
+            f"a path needs the whole {n} x {n} kernel matrix, which takes, with a copy for the rows "
+            "of two of more classes,"
+            if copied
+            else f"a path needs the whole {n} x {n} kernel matrix, which takes",
             "fit fewer rows, or use InfiniteEnsembleClassifier for one C",
         )
         kernel = self._columns.kernel(self.kernel)
@@ -305,12 +319,13 @@ class SVMPath(
         prepared = MatrixWorkspace(rows, budget).prepare_plain(kernel, self.scaling)
         self.scaling_, self.kernel_ = prepared.scaling, prepared.kernel
         assert isinstance(prepared.K, np.ndarray)
-        return prepared.K
+        spare = budget.n_bytes - prepared.K.nbytes
+        return prepared.K, int(min(spare / copied, n_threads())) if copied else n_threads()
 
-    def _follow(self, K: FloatArray, codes: IntArray, weight: FloatArray, task: Task) -> bool:
+    def _follow(
+        self, K: FloatArray, signs: list[FloatArray], weight: FloatArray, task: Task
+    ) -> bool:
         """Follow the path of every machine, and return whether that was interrupted."""
-        signs = self._signs(codes)
-        self._sides = tuple(map(np.flatnonzero, signs))
 
         def solve(machine: int, watch: Watch) -> RegularizationPath:
             side = self._sides[machine]
@@ -339,11 +354,14 @@ class SVMPath(
             return "complete"
         return "rounding" if self.largest_C is None else "largest_C"
 
-    def _compare_machines(self, K: FloatArray, counts: FloatArray) -> None:
-        """Compute the bound at all breakpoints, as far as all paths reach."""
+    def _compare_machines(self, K: FloatArray, counts: FloatArray, most: int | None) -> None:
+        """Compute the bound at all breakpoints, or `most` of them, as far as all paths reach."""
         lows, highs = np.transpose([path.ends for path in self.paths_])
         Cs = np.unique(np.concatenate([path.Cs for path in self.paths_]))
-        self.Cs_ = Cs[(Cs >= lows.max()) & (Cs <= highs.min())]
+        Cs = Cs[(Cs >= lows.max()) & (Cs <= highs.min())]
+        if most is not None and len(Cs) > most:
+            Cs = Cs[np.linspace(0, len(Cs) - 1, most).astype(np.intp)]
+        self.Cs_ = Cs
         errors = [
             path.leave_one_out_errors_at(_among(K, side), self.Cs_, counts[side])
             for path, side in zip(self.paths_, self._sides, strict=True)

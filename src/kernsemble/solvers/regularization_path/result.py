@@ -7,11 +7,13 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from kernsemble._threads import blocks
 from kernsemble._typing import FloatArray, IntArray
 from kernsemble._value_object import Value
 from kernsemble.solvers.result import Status
 
 SAME = 1e-13  # rounding of the ends, which are stored as reciprocals
+ROWS_AT_ONCE = 64  # rows of a matrix that are copied at a time
 
 PathPoint: TypeAlias = tuple[float, FloatArray, FloatArray]  # C, alpha and F = K gamma + b_0
 
@@ -128,7 +130,7 @@ class RegularizationPath(Value):
         -----
         A breakpoint costs O(n_rows e) with e rows on the elbow: only their coefficients move.
         """
-        for C, _, F in self._knots_along(K, len(self.Cs)):
+        for C, _, F in self._knots_along(np.ascontiguousarray(K.T), range(len(self.Cs))):
             yield C * F
 
     def decisions_at(self, K: FloatArray, Cs: Iterable[float]) -> Iterator[FloatArray]:
@@ -143,10 +145,10 @@ class RegularizationPath(Value):
 
         Notes
         -----
-        Costs as much as `decisions_along`, and O(n_rows + m) for every C, by interpolation
-        between breakpoints.
+        Costs at most as much as `decisions_along`, and O(n_rows + m) for every C, by interpolation
+        between breakpoints; with few values of C, O(n_rows m) for each.
         """
-        for C, _, F in self._points_at(K, Cs):
+        for C, _, F in self._points_at(np.ascontiguousarray(K.T), Cs):
             yield C * F
 
     def leave_one_out_errors_at(
@@ -191,24 +193,33 @@ class RegularizationPath(Value):
         """
         return self._errors.copy()
 
-    def _knots_along(self, K: FloatArray, n: int) -> Iterator[PathPoint]:
-        """Yield the first n breakpoints; the one after the last is the limit at C = inf."""
-        by_training_row = np.ascontiguousarray(K.T)
-        signed, values = np.zeros(len(self._y)), np.zeros(len(K))
-        for place in range(n):
+    def _knots_along(self, K: FloatArray, places: Iterable[int]) -> Iterator[PathPoint]:
+        """Yield some breakpoints, in order; the one after the last is the limit at C = inf.
+
+        The rows of K, of shape (m, n_rows), are those of the training rows.
+        """
+        signed, values = np.zeros(len(self._y)), np.zeros(K.shape[1])
+        for place in places:
             alpha, b_0 = self._knot(place)
             move = self._y * alpha - signed
             rows = np.flatnonzero(move)
-            values += move[rows] @ by_training_row[rows]
+            for span in blocks(len(rows), ROWS_AT_ONCE):  # which are copied
+                some = rows[span]
+                values = values + move[some] @ K[some]
             signed += move
             yield float(self.Cs[place]) if place < len(self.Cs) else np.inf, alpha, values + b_0
 
     def _points_at(self, K: FloatArray, Cs: Iterable[float]) -> Iterator[PathPoint]:
-        knots = self._knots_along(K, len(self.Cs) + (self._limit is not None))
-        here: PathPoint = next(knots)
-        there: PathPoint | None = here
-        for asked in Cs:
-            C = self._snapped(asked)
+        """Yield the points at some values of C, from the breakpoints around each of them."""
+        asked = [self._snapped(C) for C in Cs]
+        last = len(self.Cs) - (self._limit is None)
+        before = np.maximum(np.searchsorted(self.Cs, asked, side="right") - 1, 0)
+        places = np.unique(np.concatenate([before, np.minimum(before + 1, last)]))
+        knots = self._knots_along(K, places.tolist())
+        here: PathPoint | None = next(knots, None)
+        there = here
+        for C in asked:
+            assert here is not None
             while there is not None and there[0] <= C:
                 here, there = there, next(knots, None)
             if here[0] > C:
