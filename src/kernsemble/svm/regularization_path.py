@@ -305,12 +305,10 @@ class SVMPath(
         budget, n = Budget.from_megabytes(self.cache_size), X.shape[0]
         largest = max(map(len, self._sides))
         copied = 0 if largest == n else 8 * largest**2
+        copy = " with a copy for the rows of two of more classes" if copied else ""
         budget.check(
             8 * n * n + copied,
-            f"a path needs the whole {n} x {n} kernel matrix, which takes, with a copy for the rows "
-            "of two of more classes,"
-            if copied
-            else f"a path needs the whole {n} x {n} kernel matrix, which takes",
+            f"a path needs the whole {n} x {n} kernel matrix, which{copy} takes",
             "fit fewer rows, or use InfiniteEnsembleClassifier for one C",
         )
         kernel = self._columns.kernel(self.kernel)
