@@ -52,6 +52,12 @@ def check_choice(argument: str, value: Any, choices: tuple[str, ...]) -> None:
         raise ArgumentError(argument, value, f"use one of {', '.join(map(repr, choices))}")
 
 
+def check_flag(argument: str, value: Any) -> None:
+    """Raise an error unless the value is True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise ArgumentError(argument, value, "use True or False")
+
+
 def as_generator(random_state: Any) -> np.random.Generator:
     """Return NumPy's generator of a seed, of a generator, or of None for fresh entropy."""
     try:

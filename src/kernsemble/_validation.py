@@ -191,7 +191,10 @@ def class_codes(y: ArrayLike, classes: Array, name: str = "y") -> IntArray:
     """
     labels = column_or_1d(y)
     if labels.dtype.kind == "O":  # which may have no order
-        unknown = [each for each in labels.tolist() if each not in classes.tolist()]
+        known = set(classes.tolist())
+        unknown = [
+            each for each in labels.tolist() if not (isinstance(each, Hashable) and each in known)
+        ]
     else:
         unknown = np.setdiff1d(labels, classes).tolist()
     if unknown:

@@ -12,10 +12,10 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from kernsemble.boosting import AdaBoostClassifier, KernelBoost
-from kernsemble.datasets import load, make_twonorm, make_xor
+from kernsemble.datasets import load, make_sparse_sum, make_twonorm, make_xor
 from kernsemble.detection import LagoClassifier, average_precision
 from kernsemble.export import from_json, to_json, to_sql
-from kernsemble.inspection import EnsembleView, StumpDensity
+from kernsemble.inspection import EnsembleView, StumpDensity, TrainingCurves
 from kernsemble.kernels import (
     HistogramIntersection,
     Laplacian,
@@ -49,6 +49,13 @@ VIEW = EnsembleView.from_estimator(MODEL)
 
 REGRESSION = from_json(to_json(InfiniteEnsembleRegressor(HistogramIntersection()).fit(X, X[:, 0])))
 LINEAR = RCDPerceptron(n_epochs=2, random_state=0).fit(X, y)
+
+
+def changing_blocks():
+    """Return a function that reads a column less each time."""
+    widths = iter([2, 1])
+    return lambda: iter([(X[:, : next(widths)], X[:, 0])])
+
 
 REFUSED = {
     "infinities of both signs": (lambda: DecisionStump().fit(BOTH_ENDS, [0, 1]), "infinity"),
@@ -110,6 +117,54 @@ REFUSED = {
     "no blocks": (
         lambda: InfiniteEnsembleRegressor().fit(Blocks(lambda: None)),
         "return an iterator of blocks",
+    ),
+    "blocks that are tables and arrays": (  # which read memory out of range
+        lambda: InfiniteEnsembleRegressor(loss="squared").fit(
+            Blocks([(pd.DataFrame(X), X[:, 0]), (X, X[:, 0])])
+        ),
+        "a table in block 0 and an array in block 1",
+    ),
+    "blocks whose columns change": (
+        lambda: InfiniteEnsembleRegressor(loss="squared").fit(Blocks(changing_blocks())),
+        "other columns in a block than when it was read first",
+    ),
+    "a block that is no table": (
+        lambda: InfiniteEnsembleRegressor().fit(Blocks([(object(), y)])),
+        "block 0 has X of shape",
+    ),
+    "complex blocks": (
+        lambda: InfiniteEnsembleRegressor(loss="squared").fit(Blocks([(X + 1j, X[:, 0])])),
+        "Complex data",
+    ),
+    "objects in a block": (
+        lambda: InfiniteEnsembleRegressor(loss="squared").fit(Blocks([([[pd.NaT]], [1.0])])),
+        "X contains values that are not numbers",
+    ),
+    "blocks of a target of infinite variance": (
+        lambda: InfiniteEnsembleRegressor(loss="squared").fit(
+            Blocks([([[0.0]], [1e300]), ([[1.0]], [0.5])])
+        ),
+        "variance of y exceeds",
+    ),
+    "bytes as a flag": (lambda: C45Tree(subtree_raising=b"x").fit(X, y), "use True or False"),
+    "text as a date": (
+        lambda: (
+            TableEncoder()
+            .fit(pd.DataFrame({"a": pd.to_datetime(["2020-01-01"])}))
+            .transform(pd.DataFrame({"a": ["blue"]}))
+        ),
+        "a column of dates contains something else",
+    ),
+    "no rates": (lambda: TrainingCurves.from_data(X, y, rates=None), "rates = None"),
+    "a number as columns": (lambda: make_sparse_sum(informative=np.nan), "informative = nan"),
+    "text as columns": (lambda: make_sparse_sum(informative="ab"), "informative = 'ab'"),
+    "a missing class": (
+        lambda: (
+            AdaBoostClassifier(n_estimators=2)
+            .fit(X, y)
+            .margins(X, pd.Series([pd.NA, *y[1:]], dtype="object"))
+        ),
+        "contains the class <NA>",
     ),
     "text as a target": (lambda: InfiniteEnsembleRegressor().fit(X, ["a"] * 20), "not numbers"),
     "True as a number": (lambda: make_twonorm(True), "n_samples = True"),

@@ -5,12 +5,14 @@ for fresh entropy.
 """
 
 from collections.abc import Sequence
-from typing import Literal
+from numbers import Integral
+from typing import Any, Literal
 
 import numpy as np
 
 from kernsemble._arguments import as_generator, check_choice, check_count, check_not_negative
 from kernsemble._typing import FloatArray, IntArray
+from kernsemble.exceptions import ArgumentError
 
 
 def make_xor(
@@ -253,11 +255,12 @@ def make_sparse_sum(
     check_count("n_samples", n_samples)
     check_count("n_features", n_features)
     check_not_negative("noise", noise)
-    columns = list(informative)
-    if len(set(columns)) < len(columns) or not set(columns) <= set(range(n_features)):
-        raise ValueError(
-            f"informative = {informative!r}: use distinct columns between 0 and {n_features - 1}"
-        )
+    columns: list[Any] = list(informative) if np.iterable(informative) else [None]
+    are_whole = all(isinstance(each, Integral) for each in columns)
+    is_some = are_whole and set(columns) <= set(range(n_features))
+    if not (is_some and len(set(columns)) == len(columns)):
+        remedy = f"use distinct columns between 0 and {n_features - 1}"
+        raise ArgumentError("informative", informative, remedy)
     rng = as_generator(random_state)
     X = rng.standard_normal((n_samples, n_features))
     return X, X[:, columns].sum(axis=1) + noise * rng.standard_normal(n_samples)

@@ -1,6 +1,6 @@
 """Training curves of `MultiplicativeSVC`: the objective after every step."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -12,6 +12,7 @@ from kernsemble._axes import one_axes
 from kernsemble._typing import ArrayLike, FloatArray
 from kernsemble._validation import checked_rows, class_codes
 from kernsemble._value_object import short_repr
+from kernsemble.exceptions import ArgumentError
 from kernsemble.solvers.kernel_products import DenseProducts
 from kernsemble.solvers.multiplicative import solve_multiplicative, solve_multiplicative_fixed
 from kernsemble.svm import MultiplicativeSVC
@@ -73,6 +74,8 @@ class TrainingCurves:
             Number of steps with each fixed rate, O(n²) per step.
         """
         check_count("n_steps", n_steps)
+        if not isinstance(rates, Iterable):
+            raise ArgumentError("rates", rates, "use a sequence of numbers")
         machine = MultiplicativeSVC() if machine is None else clone(machine)
         window = machine.set_params(hypothesis="first", rank=None).fit(X, y)
         if len(window.classes_) != 2:

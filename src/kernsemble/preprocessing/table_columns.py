@@ -62,7 +62,7 @@ def clock_times(column: Any) -> Any:
             column = column.dt.tz_localize(None)
         elif column.dtype.kind not in "MO":
             raise TypeError(f"{column.dtype} is no type of dates")
-        return column.to_numpy().astype("datetime64[us]")
+        return _parsed(column.to_numpy())
     if hasattr(column, "dt"):  # polars
         import polars as pl
 
@@ -76,7 +76,17 @@ def clock_times(column: Any) -> Any:
     dates = np.asarray(column)
     if dates.dtype.kind not in "MOU":
         raise TypeError(f"{dates.dtype} is no type of dates")
-    return dates.astype("datetime64[us]")
+    return _parsed(dates)
+
+
+def _parsed(dates: Any) -> Any:
+    """Return dates, objects or text as datetime64[us]."""
+    try:
+        return dates.astype("datetime64[us]")
+    except (ArithmeticError, TypeError, ValueError) as error:
+        raise ValueError(
+            f"a column of dates contains something else ({error}): pass dates"
+        ) from error
 
 
 def numbers(column: Any) -> FloatArray:

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from kernsemble._arguments import check_count, check_positive, check_share
+from kernsemble._arguments import check_count, check_flag, check_positive, check_share
 from kernsemble._last_fit import restoring_last_fit
 from kernsemble._typing import ArrayLike, FloatArray, IntArray
 from kernsemble._validation import read_classes, read_weights, validated
@@ -156,6 +156,8 @@ class C45Tree(SearchingLearner, ClassifierMixin, BaseEstimator):
         """Raise an error for invalid parameters."""
         check_positive("min_cases", self.min_cases)
         check_share("confidence", self.confidence)
+        check_flag("prune", self.prune)
+        check_flag("subtree_raising", self.subtree_raising)
         if self.max_depth is not None:
             check_count("max_depth", self.max_depth, minimum=0)
 

@@ -7,7 +7,7 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 
 from kernsemble._typing import BoolArray, FloatArray, IntArray
-from kernsemble._validation import as_numbers
+from kernsemble._validation import as_numbers, column_names
 from kernsemble.preprocessing.calendar import PARTS
 from kernsemble.solvers.additive.levels import Levels, code_type
 from kernsemble.solvers.additive.quantise import (
@@ -130,10 +130,20 @@ class RowEncoding:
 
     def numbers(self, X: Any) -> FloatArray:
         """Return the rows of a block as numbers and codes of categories."""
-        if self.names is None:
-            return np.asarray(X, dtype=np.float64)
-        X = X[list(self.names)]
+        names = column_names(X)
+        if self.names is not None and names != self.names and set(self.names) <= set(names or ()):
+            X = X[list(self.names)]  # in another order
+        if column_names(X) != self.names or X.shape[1] != self.n_columns:
+            raise ValueError(
+                "X has other columns in a block than when it was read first: pass a function that "
+                "returns the same rows every time"
+            )
         return plain_numbers(X) if self.table is None else self.table.transform(X)
+
+    @property
+    def n_columns(self) -> int:
+        """The number of columns of the rows themselves, without parts of the calendar."""
+        return len(self.levels) - (0 if self.table is None else len(self.table.parts))
 
     def encode(
         self, X: Any, y: Any, weight: FloatArray, block: int, allocate: Allocate | None = None

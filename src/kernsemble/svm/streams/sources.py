@@ -194,16 +194,16 @@ class MappedFile:
 def checked_block(block: Block, number: int, is_classifier: bool) -> tuple[Any, Any, FloatArray]:
     """Return the features of a block, its labels or numbers, and its weights."""
     X, y = block.X, np.asarray(block.y)
-    n = X.shape[0] if hasattr(X, "shape") else len(X)
+    if not hasattr(X, "columns"):
+        X = np.asarray(X)
+        if X.ndim != 2:
+            raise ValueError(f"block {number} has X of shape {X.shape}: pass rows and columns")
+    n = X.shape[0]
     if y.shape != (n,):
         raise ValueError(
             f"block {number} has {n} rows and targets of shape {y.shape}: pass one number or "
             "class for each row"
         )
-    if not hasattr(X, "columns"):
-        X = np.asarray(X)
-        if X.ndim != 2:
-            raise ValueError(f"block {number} has X of shape {X.shape}: pass rows and columns")
     weight = np.ones(n) if n == 0 else _weights(block.sample_weight, n, number)
     if is_classifier:
         if y.dtype.kind == "O" and n > 0:

@@ -14,7 +14,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from kernsemble._typing import BoolArray, FloatArray
-from kernsemble._validation import column_names
+from kernsemble._validation import as_numbers, column_names
 from kernsemble.preprocessing.calendar import PARTS
 from kernsemble.preprocessing.table_columns import (
     category_order,
@@ -216,6 +216,12 @@ class Survey:
 
     def _in_columns_of(self, other: Self) -> Self:
         """Return the survey with its columns in the order of another one."""
+        for table, array in ((other, self), (self, other)):
+            if array.names is None and table.names is not None:
+                raise ValueError(
+                    f"X is a table in block {table.block} and an array in block {array.block}: "
+                    "pass tables in all blocks, or arrays"
+                )
         if self.names is None or other.names is None or self.names == other.names:
             if self.n_table_columns == other.n_table_columns:
                 return self
@@ -291,7 +297,7 @@ class Survey:
 def plain_numbers(X: Any) -> FloatArray:
     """Return an array or a table of numbers as an array, of a table with contiguous columns."""
     if column_names(X) is None:
-        return np.asarray(X, dtype=np.float64)
+        return as_numbers(X, "X")
     columns = np.empty((X.shape[1], X.shape[0]))
     for d, column in enumerate(columns):
         column[:] = numbers(column_at(X, d))

@@ -131,6 +131,8 @@ def _target_scale(survey: Survey) -> TargetScale:
     target = survey.target
     if target.classes is not None:
         return TargetScale()
+    if not np.isfinite(target.squares):
+        raise ValueError("the variance of y exceeds the range of floats: divide y by a number")
     spread = float(np.sqrt(target.squares / target.total))
     is_constant = spread <= 1e-14 * abs(target.mean)  # rounding
     return TargetScale(target.mean, 1.0 if is_constant else spread or 1.0)

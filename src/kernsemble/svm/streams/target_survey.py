@@ -33,7 +33,8 @@ class TargetSurvey:
         """Return the survey of weighted numbers."""
         total = float(weight.sum())
         mean = float(weight @ y) / total if total > 0.0 else 0.0
-        squares = float(weight @ (y - mean) ** 2)
+        with np.errstate(over="ignore"):  # checked when all blocks are known
+            squares = float(weight @ (y - mean) ** 2)
         return cls(
             total=total, mean=mean, squares=squares, largest=float(np.abs(y).max(initial=0.0))
         )
@@ -48,7 +49,7 @@ class TargetSurvey:
         return type(self)(
             total=total,
             mean=self.mean + share * step,
-            squares=self.squares + other.squares + step**2 * share * self.total,
+            squares=self.squares + other.squares + (share * step) * step * self.total,
             largest=max(self.largest, other.largest),
         )
 
