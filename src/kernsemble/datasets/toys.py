@@ -255,7 +255,8 @@ def make_sparse_sum(
     check_count("n_samples", n_samples)
     check_count("n_features", n_features)
     check_not_negative("noise", noise)
-    columns: list[Any] = list(informative) if np.iterable(informative) else [None]
+    given: Any = informative
+    columns: list[Any] = list(given) if np.iterable(given) else [None]
     are_whole = all(isinstance(each, Integral) for each in columns)
     is_some = are_whole and set(columns) <= set(range(n_features))
     if not (is_some and len(set(columns)) == len(columns)):
