@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+RESOLVE := uv pip compile pyproject.toml --group dev --universal --python-version 3.11 \
+  --strip-extras --no-header
 INSTALL_SELF := $(PIP) --no-build-isolation --editable
 DATA := $(wildcard ../shared/datasets)
 ifneq ($(DATA),)
@@ -15,7 +17,7 @@ FAST := tests/theorems tests/hypotheses tests/kernels tests/test_docs.py tests/t
 # two processes of tests with two threads of BLAS each would wait for each other
 fast rest coverage: export OPENBLAS_NUM_THREADS = 1
 
-.PHONY: help demo reproduce test fast lint types rest coverage slow fuzz docs bench lock clean
+.PHONY: help demo reproduce test fast lint types rest coverage slow fuzz docs bench lock audit clean
 
 help:  ## list these commands
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -62,9 +64,13 @@ docs: $(VENV)/dev.stamp  ## run the documentation's programs, build it (warnings
 bench: $(VENV)/dev.stamp  ## run every benchmark
 	for script in benchmarks/bench_*.py; do $(BIN)/python $$script || exit 1; done
 
-lock:  ## resolve constraints.txt again (needs uv on the path)
-	uv pip compile pyproject.toml --all-extras --group dev --universal --python-version 3.11 \
-	  --strip-extras --no-header --no-annotate --upgrade -o constraints.txt
+lock:  ## resolve constraints.txt and requirements.lock again (needs uv on the path)
+	$(RESOLVE) --all-extras --no-annotate --upgrade -o constraints.txt
+	cp constraints.txt requirements.lock  # the versions that the next line keeps
+	$(RESOLVE) --extra all --generate-hashes -o requirements.lock
+
+audit:  ## known vulnerabilities of the packages in requirements.lock (needs uv and the network)
+	uv tool run pip-audit --strict --disable-pip --requirement requirements.lock
 
 clean:  ## remove the environment and everything built
 	rm -rf $(VENV) docs/_build docs/auto_examples docs/reference/generated demo-report.html \
