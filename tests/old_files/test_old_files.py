@@ -1,4 +1,7 @@
-"""Files that earlier versions wrote are read, and their models predict as they did."""
+"""Files that earlier versions wrote are read, and their models predict as they did.
+
+Documents of format 1, without pairs of columns, were written by the last version that had it.
+"""
 
 import json
 import warnings
