@@ -16,6 +16,7 @@ from kernsemble.svm import (
     InfiniteEnsembleClassifier,
     InfiniteEnsembleClassifierCV,
     InfiniteEnsembleRegressorCV,
+    SVMPath,
 )
 
 N_ROWS = 1_800
@@ -45,6 +46,8 @@ def fit(kind, n, cache_size):
     elif kind == "selection":
         settings = {"Cs": (1.0, 16.0), "cv": 3, "calibration": None, **common}
         InfiniteEnsembleClassifierCV([*kernels, Stump()], **settings).fit(X, target > 0)
+    elif kind == "path":
+        SVMPath(kernels[1], largest_C=0.1, cache_size=cache_size).fit(X, target > 0)
     elif kind == "regression":
         settings = {"Cs": (1.0, 16.0), "cv": 3, "epsilons": (0.01,), **common}
         InfiniteEnsembleRegressorCV(kernels[:2], **settings).fit(X, target)

@@ -112,7 +112,8 @@ OTHER_MEMORY = 8  # megabytes of everything but matrices, with 1,800 rows
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="needs Linux")
 def test_the_peak_of_a_fit_stays_within_its_memory():
     """The matrix of 1,800 rows takes 25 MB, so that 10 MB are enough for rows on demand only."""
-    cases = [("fit", 10), ("pairs", 26), ("regression", 40), ("race", 26), ("vote", 70)]
+    kinds = {"fit": 10, "path": 26, "pairs": 26, "regression": 40, "race": 26, "vote": 70}
+    cases = list(kinds.items())
     script = Path(__file__).with_name("peak_memory.py")
     found = subprocess.run(
         [sys.executable, str(script), *(str(each) for case in cases for each in case)],

@@ -295,7 +295,7 @@ class KernelBoost(
 
     def _check_memory(self, n: int, n_templates: int) -> None:
         r = n_templates if self.n_templates is None else min(self.n_templates, n_templates)
-        needed, present = 8.0 * (n * n + 3.0 * n_templates * r + n * r), physical_memory()
+        needed, present = needed_bytes(n, n_templates, r), physical_memory()
         if needed > present:
             raise GramTooLargeError(
                 f"the pairs of {n} rows and the matrix of {n_templates} templates need "
@@ -326,3 +326,12 @@ class KernelBoost(
         r"""Return the features :math:`\sqrt{\alpha_t}\, w_t(x)`, of shape (n, T)."""
         check_is_fitted(self, "kernel_")
         return self.kernel_.features(validated(self, X, reset=False, dtype=np.float64))
+
+
+def needed_bytes(n: int, n_templates: int, rank: int) -> float:
+    """Return the bytes of a fit to the pairs of n rows.
+
+    They are the kernel and the demand of pairs, the coordinates of rows, the factor of the
+    templates and its copy, and the two copies of its pivots that give the coefficients.
+    """
+    return 8.0 * (2.0 * n * n + n * rank + 2.0 * n_templates * rank + 2.0 * rank * rank)
