@@ -5,6 +5,7 @@ import re
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
@@ -43,6 +44,7 @@ from kernsemble.svm import (
 X, y = make_twonorm(20, n_features=2, random_state=0)
 BOTH_ENDS = np.array([[np.inf], [-np.inf]])  # whose sum is NaN
 LISTS = pd.DataFrame({"a": [[1], [2, 3]] * 10})
+MIXED = pd.DataFrame({"a": X[:, 0], "b": ["red", "blue"] * 10})
 ONE = pd.DataFrame({"a": [1.0]})
 MODEL = InfiniteEnsembleClassifier(solver="additive", loss="logistic").fit(X, y)
 VIEW = EnsembleView.from_estimator(MODEL)
@@ -165,6 +167,24 @@ REFUSED = {
             .margins(X, pd.Series([pd.NA, *y[1:]], dtype="object"))
         ),
         "contains the class <NA>",
+    ),
+    "a logistic loss of huge strengths": (
+        lambda: InfiniteEnsembleClassifier(loss="logistic", C=1e300).fit(X, y, np.full(20, 1e299)),
+        "a strength C is not finite",
+    ),
+    "strengths whose squares are infinite": (
+        lambda: InfiniteEnsembleClassifier(solver="additive", loss="logistic", C=1e300).fit(X, y),
+        "use a smaller C",
+    ),
+    "a path that starts beyond floats": (
+        lambda: SVMPath("stump", C=1e300, smallest_C=1e300).fit(X, y),
+        "smallest_C = 1e.300",
+    ),
+    "coefficients beyond floats": (
+        lambda: InfiniteEnsembleRegressor("linear", loss="squared", C=10.0).fit(
+            [[True]] * 8, 1.7e308 * np.tile([1.0, -1.0], 4)
+        ),
+        "coefficients exceed",
     ),
     "text as a target": (lambda: InfiniteEnsembleRegressor().fit(X, ["a"] * 20), "not numbers"),
     "True as a number": (lambda: make_twonorm(True), "n_samples = True"),
@@ -349,3 +369,28 @@ def test_a_tolerance_below_rounding_errors_is_reached(kernel):
     model = InfiniteEnsembleRegressor(kernel, solver="exact", tol=1e-320).fit(X, X[:, 0])
     expected = InfiniteEnsembleRegressor(kernel, solver="exact", tol=1e-10).fit(X, X[:, 0])
     assert_allclose(model.predict(X), expected.predict(X), atol=1e-7)
+
+
+@pytest.mark.parametrize("alpha", [1e-300, 1e-160, 1e300])
+def test_scores_of_extreme_widths_are_finite(alpha):
+    model = LagoClassifier(alpha=alpha, threshold=0.0, cv=2).fit(X, y)
+    assert np.isfinite(model.decision_function(np.vstack([X, 1e300 * X]))).all()
+
+
+def test_the_score_of_an_exact_fit_is_finite():
+    rows = np.random.default_rng(0).standard_normal((8, 2))
+    search = stepwise_search(rows, 5e-324 * np.tile([0.0, 1.0], 4), criterion="bic")
+    assert np.isfinite(search.score)
+
+
+def test_a_hard_margin_of_squared_errors_is_fitted():
+    model = InfiniteEnsembleRegressor(loss="squared", C=np.inf).fit(X, X[:, 0])
+    assert_allclose(model.predict(X), X[:, 0], atol=1e-8)
+
+
+@pytest.mark.filterwarnings("ignore")  # of polars and of scikit-learn, about names of columns
+def test_a_table_that_is_not_collected_and_sparse_rows_of_a_table_are_refused():
+    with pytest.raises(ValueError, match="2D array"):
+        Stump().on([0]).bind(X)(pl.LazyFrame({"a": [1.0], "b": [1.0]}))
+    with pytest.raises(ValueError, match="X is sparse: pass a DataFrame"):
+        InfiniteEnsembleRegressor().fit(MIXED, X[:, 0]).predict(csr_array(X))

@@ -11,7 +11,12 @@ SMALLEST = np.finfo(np.float64).eps  # smallest probability of a rare class agai
 
 
 def calibrate(scores: FloatArray, is_rare: BoolArray, counts: FloatArray) -> Sigmoid | Isotonic:
-    """Return Platt's sigmoid fitted to the scores of held-out rows of positive weight."""
+    """Return Platt's sigmoid fitted to the scores of held-out rows of positive weight.
+
+    Without any finite score it is the constant one half, which Platt's targets of no rows are.
+    """
+    if len(scores) == 0:
+        return Sigmoid(0.0, 0.0)
     counts = counts * max(1.0, len(counts) / counts.sum())
     return fit_curve("sigmoid", scores, is_rare, counts)
 

@@ -22,6 +22,8 @@ LINEAR = ("aic", "bic", "gcv")
 FAMILIES = {"logistic": Family.LOGISTIC, "poisson": Family.POISSON, "cox": Family.COX}
 NAMES = (*LINEAR, *(f"{family}-{penalty}" for family in FAMILIES for penalty in ("aic", "bic")))
 
+SMALLEST = np.finfo(np.float64).tiny  # mean square of an exact fit
+
 Criterion = str | Callable[..., float]
 
 
@@ -73,7 +75,8 @@ class LinearScoring(Scoring):
         if self.kind == "gcv":
             scores[fits] = mean_square * (n / (n - k - 1.0)) ** 2
         else:
-            scores[fits] = n * np.log(mean_square) + _penalty(self.kind, n) * k
+            logarithm = np.log(np.maximum(mean_square, SMALLEST))
+            scores[fits] = n * logarithm + _penalty(self.kind, n) * k
         return scores
 
 

@@ -22,6 +22,8 @@ Profile: TypeAlias = Literal["gaussian", "uniform", "triangular"]
 
 LARGEST = 1e290  # largest squared distance in widths, so that scores stay finite
 NEGLIGIBLE = 1e-26  # relative height at which even 10^9 Gaussians are lost in rounding
+SMALLEST_SQUARE = 1e-300  # smallest squared alpha, so that factors of squares are finite
+LEAST_LOGARITHM = -1e300  # of a sum of Gaussians
 LEAST_EXPONENT = -60.0  # logarithm of a negligible height
 SQUARING_PERIOD = 5  # every fifth Gaussian is evaluated, those between may be squares
 CENTRES_IN_CACHE = 128
@@ -41,7 +43,10 @@ def kernel_sums(
         squares, weight = squares[:, weight > 0.0], weight[weight > 0.0]
     sums = np.empty((len(squares), len(alphas)))
     if profile == "gaussian":
-        _logarithms_of_gaussians(squares, weight, alphas, _may_be_squared(alphas), sums)
+        with np.errstate(over="ignore"):  # a factor of 0
+            factors = -0.5 / np.maximum(alphas**2, SMALLEST_SQUARE)
+        _logarithms_of_gaussians(squares, weight, factors, _may_be_squared(alphas), sums)
+        np.maximum(sums, LEAST_LOGARITHM, out=sums)
     else:
         _compact_sums(squares, weight, alphas, profile == "uniform", sums)
     return sums
@@ -108,7 +113,7 @@ def mean_differences(
 def _logarithms_of_gaussians(
     squares: FloatArray,
     weight: FloatArray,
-    alphas: FloatArray,
+    factors: FloatArray,
     may_be_squared: BoolArray,
     sums: FloatArray,
 ) -> None:
@@ -118,8 +123,8 @@ def _logarithms_of_gaussians(
         nearest = squares[i, 0]
         for k in range(1, m):
             nearest = min(nearest, squares[i, k])
-        for a in range(len(alphas) - 1, -1, -1):
-            factor = -0.5 / alphas[a] ** 2
+        for a in range(len(factors) - 1, -1, -1):
+            factor = factors[a]
             if may_be_squared[a]:
                 for k in range(m):
                     heights[k] = heights[k] * heights[k] if heights[k] > NEGLIGIBLE else 0.0

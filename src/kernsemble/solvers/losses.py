@@ -253,7 +253,8 @@ class Smooth(Loss):
         return self.y
 
     def times(self, factor: float | FloatArray) -> Self:
-        return replace(self, C=factor * self.C)
+        with np.errstate(over="ignore"):  # solvers refuse infinite strengths
+            return replace(self, C=factor * self.C)
 
     @abstractmethod
     def evaluate(self, f: FloatArray, beta: FloatArray, curvature: FloatArray) -> float:

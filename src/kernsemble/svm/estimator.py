@@ -75,6 +75,10 @@ class ReadsTables(BaseEstimator):
         if self.mixed_table_ is None:
             return validated(self, X, reset=False, **ACCEPTED)
         validated(self, X, reset=False, skip_check_array=True)
+        if sparse.issparse(X):
+            raise ValueError(
+                "the model needs the table it was fitted to, and X is sparse: pass a DataFrame"
+            )
         return checked_rows(self.mixed_table_.transform(as_table(X)), **ALLOW_NAN)
 
     def _forget(self) -> dict[str, Any]:

@@ -83,7 +83,7 @@ class Point:
             if np.isinf(high):
                 t *= 2.0
                 continue
-            share = at_low / (at_low - at_high)
+            share = at_low / (at_low - at_high) if at_low < at_high else 0.5  # rounding
             t = low + min(max(share, 0.1), 0.9) * (high - low)
         self.z, self.bias = self.z + t * dz, self.bias + t * db
         self.totals = self.rows.totals()

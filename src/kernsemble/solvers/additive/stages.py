@@ -109,9 +109,14 @@ class SmoothRun(NewtonRun):
     """A smooth loss, with growing strengths if it has corners."""
 
     def advance(self) -> None:
+        if not np.isfinite(self.presence.strength * self.presence.strength):
+            raise ValueError(
+                "the square of C times the weights exceeds the range of floats: use a smaller C, "
+                "or divide the weights"
+            )
         easier = 1.0 / self.easiness if self.rows.has_corners else 1.0
         if self.start is not None:
-            easier = min(max(easier, GROWTH / self.growth), 1.0)
+            easier = max(easier, GROWTH / max(self.growth, GROWTH))
         while True:
             point = self.point(easier)
             tol = self.tol if easier == 1.0 else max(self.tol, LOOSE)

@@ -186,7 +186,8 @@ def _solution(
     square, residual = float(beta @ products), y - products
     error = residual - bias
     dual = 0.5 * square + 0.5 * float(beta @ (beta / strengths)) - float(beta @ y)  # to minimise
-    primal = 0.5 * square + 0.5 * float(strengths @ error**2)
+    finite = np.where(np.isinf(strengths), 0.0, strengths)  # of C = inf the error is 0
+    primal = 0.5 * square + 0.5 * float(finite @ error**2)
     violation = float(np.abs(error - beta / strengths).max())
     gap = max(primal + dual, 0.0)
     return Solution(beta, bias, residual, dual, gap, violation, 1, Status.CONVERGED)
