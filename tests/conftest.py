@@ -1,4 +1,5 @@
 import os
+import signal
 
 from hypothesis import HealthCheck, settings
 
@@ -10,3 +11,5 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("kernsemble")
+# tests interrupt themselves; a shell that starts a command in the background lets it ignore that
+signal.signal(signal.SIGINT, signal.default_int_handler)

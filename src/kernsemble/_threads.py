@@ -61,8 +61,10 @@ def run(
             results[place] = work(tasks[place])
 
     with BLAS_THREADS.at_most(1):
-        futures = [_POOL.get(n).submit(work_on) for _ in range(min(n, len(tasks)))]
+        futures: list[Future[None]] = []
         try:
+            n_used = min(n, len(tasks))
+            futures.extend(_POOL.get(n).submit(work_on) for _ in range(n_used))
             for future in ended(futures, FIRST_EXCEPTION):
                 future.result()
         except BaseException:

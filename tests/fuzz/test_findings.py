@@ -32,6 +32,7 @@ from kernsemble.kernels import (
 from kernsemble.learners import C45Tree, DecisionStump, RCDPerceptron
 from kernsemble.preprocessing import FeatureScaling, TableEncoder
 from kernsemble.selection import ParallelEvolutionSelector, largest_gap, stepwise_search
+from kernsemble.solvers.ridge import Ridge
 from kernsemble.streaming import Blocks
 from kernsemble.svm import (
     InfiniteEnsembleClassifier,
@@ -40,6 +41,7 @@ from kernsemble.svm import (
     MultiplicativeSVC,
     SVMPath,
 )
+from kernsemble.svm.problem import TargetScale
 
 X, y = make_twonorm(20, n_features=2, random_state=0)
 BOTH_ENDS = np.array([[np.inf], [-np.inf]])  # whose sum is NaN
@@ -230,6 +232,18 @@ REFUSED = {
         lambda: stepwise_search(X, X[:, 0] * 1e300),
         "variance of y exceeds",
     ),
+    "an infinite conditional eigenvalue": (
+        lambda: definiteness(np.array([[1.7e308, -1.7e308], [-1.7e308, 1.7e308]])),
+        "eigenvalue exceeds the range",
+    ),
+    "an array as a flag": (
+        lambda: AdaBoostClassifier(warm_start=np.zeros(2)).fit(X, y),
+        "warm_start = .*use True or False",
+    ),
+    "text as a flag": (
+        lambda: InfiniteEnsembleClassifier(warm_start="x").fit(X, y),
+        "warm_start = 'x'",
+    ),
     "None as a feature": (lambda: VIEW.shape(None), "feature None: use an index"),
     "infinite weights of stumps": (
         lambda: StumpDensity.from_intervals([0.0], [1.0], [1e300], [1e300]),
@@ -356,6 +370,27 @@ def test_targets_of_any_unit_are_fitted():
         model = InfiniteEnsembleRegressor(solver="additive").fit(X, unit * X[:, 0])
         expected = InfiniteEnsembleRegressor(solver="additive").fit(X, X[:, 0]).predict(X)
         assert_allclose(model.predict(X) / unit, expected, rtol=1e-6)
+
+
+def test_the_scale_of_the_largest_targets_is_finite():
+    targets = np.where(X[:, 0] > 0, 1.7e308, -1.7e308)
+    scale = TargetScale.from_targets(targets, np.ones(len(X)))
+    assert_allclose(scale.standardise(targets).std(), 1.0)
+
+
+def test_matrices_near_the_range_of_floats_are_factored():
+    rows = np.diag([1e308, 1e308, 1.0])
+    beta, bias = Ridge.from_matrix(rows, np.ones(3)).solve(np.ones((3, 1)))
+    assert_allclose(beta, 0.0, atol=1e-12)
+    assert_allclose(bias, 1.0)
+
+
+def test_pairs_of_columns_are_fitted_to_each_pair_of_many_classes():
+    rng = np.random.default_rng(0)
+    rows = rng.random((200, 3))
+    classes = (rows[:, 0] > 0.5) + 2 * (rows[:, 1] > 0.5) + 4 * (rows[:, 2] > 0.5)
+    model = InfiniteEnsembleClassifier(solver="additive", loss="hinge", n_pairs=1)
+    assert model.fit(rows, classes).score(rows, classes) > 0.9
 
 
 def test_scores_of_stages_do_not_warn_of_large_targets():

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import log_softmax, softmax
 from sklearn.utils import check_random_state
 
-from kernsemble._arguments import check_count, check_positive, check_share
+from kernsemble._arguments import check_count, check_flag, check_positive, check_share
 from kernsemble._folds import as_grid
 from kernsemble._jobs import within_n_jobs
 from kernsemble._last_fit import restoring_last_fit
@@ -151,6 +151,7 @@ class AdaBoostClassifier(VotingEnsemble):
     def _check_settings(self) -> None:
         check_count("n_estimators", self.n_estimators)
         check_positive("learning_rate", self.learning_rate)
+        check_flag("warm_start", self.warm_start)
         if self.n_iter_no_change is not None:
             check_count("n_iter_no_change", self.n_iter_no_change)
             check_share("validation_fraction", self.validation_fraction)

@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 from kernsemble._arguments import (
     check_choice,
     check_count,
+    check_flag,
     check_penalty,
     check_positive,
     check_share,
@@ -176,6 +177,7 @@ class LPBoostClassifier(VotingEnsemble):
         check_count("max_columns", self.max_columns)
         check_choice("pricing", self.pricing, get_args(Pricing))
         check_positive("tol", self.tol)
+        check_flag("warm_start", self.warm_start)
 
     def _price(self, program: LPBoostProgram) -> Price:
         return program.price if self.pricing == "one" else program.price_several

@@ -111,7 +111,7 @@ def definiteness(K: FloatArray, tol: float | None = None) -> Definiteness:
         (DefinitenessKind.CPSD, conditional >= -tol),
     )
     kind = next((kind for kind, holds in kinds if holds), DefinitenessKind.INDEFINITE)
-    if abs(scale * smallest) == np.inf:
+    if any(np.isinf(scale * each) and np.isfinite(each) for each in (smallest, conditional)):
         raise ValueError("an eigenvalue exceeds the range of floats: scale the kernel matrix")
     return Definiteness(kind, *(scale * each for each in (smallest, conditional, tol)))
 

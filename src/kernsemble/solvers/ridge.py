@@ -87,7 +87,7 @@ class Ridge:
             What computes the factor, in whose memory K is.
         """
         xp = algebra.xp
-        unit = float(xp.abs(K.diagonal()).mean()) or 1.0
+        unit = float(xp.abs(K.diagonal() / len(K)).sum()) or 1.0
         strengths = algebra.to_device(strengths)
         ridge = (1.0 / strengths).astype(K.dtype)
         if out is K:
@@ -107,13 +107,12 @@ class Ridge:
         cls, factor: FloatArray, failed: int, strengths: FloatArray, algebra: LinearAlgebra
     ) -> Self:
         if failed:
-            raise NotDefiniteError(
-                f"the kernel matrix is not positive definite (leading minor {failed}): use a "
-                "smaller C, float64 rows, or a definite kernel"
-            )
+            raise NotDefiniteError.because(f"leading minor {failed}")
         ones = algebra.xp.ones((len(factor), 1), factor.dtype)
-        t = algebra.solve_with_factor(factor, ones)[:, 0]
-        return cls(factor, t.astype(np.float64, copy=False), strengths, algebra)
+        t = algebra.solve_with_factor(factor, ones)[:, 0].astype(np.float64, copy=False)
+        if not 0.0 < (total := float(t.sum())) < np.inf:
+            raise NotDefiniteError.because(f"its inverse has the sum {total:g}")
+        return cls(factor, t, strengths, algebra)
 
     def solve(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
         r"""Return the coefficients :math:`\beta` and the bias b of every target (columns)."""
@@ -176,6 +175,14 @@ class Ridge:
 
 class NotDefiniteError(ValueError):
     """A kernel matrix without a Cholesky factor."""
+
+    @classmethod
+    def because(cls, reason: str) -> Self:
+        """Return the error with its reason and the remedy."""
+        return cls(
+            f"the kernel matrix is not positive definite ({reason}): use a smaller C, float64 "
+            "rows, or a definite kernel"
+        )
 
 
 def _with_diagonal(A: FloatArray, diagonal: FloatArray, xp: Any) -> FloatArray:

@@ -13,7 +13,13 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from kernsemble._arguments import check_choice, check_count, check_penalty, check_positive
+from kernsemble._arguments import (
+    check_choice,
+    check_count,
+    check_flag,
+    check_penalty,
+    check_positive,
+)
 from kernsemble._jobs import within_n_jobs
 from kernsemble._memory import Budget
 from kernsemble._model_cards import CardMixin
@@ -281,11 +287,13 @@ class KernelMachine(CardMixin, CallbackSupportMixin, ReadsTables, ABC):  # type:
         return Budget.from_megabytes(self.cache_size)
 
     def _solver_settings(self, backend: Backend) -> SolverSettings:
+        warm_start = getattr(self, "warm_start", False)
+        check_flag("warm_start", warm_start)
         return SolverSettings(
             tol=self.tol,
             max_iter=backend.default_max_iter if self.max_iter is None else self.max_iter,
             budget=self._budget,
-            warm_start=getattr(self, "warm_start", False),
+            warm_start=bool(warm_start),
             max_levels=self.max_levels,
             n_slices=self.n_slices,
             n_grids=self.n_grids,

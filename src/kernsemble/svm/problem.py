@@ -32,7 +32,7 @@ class TargetScale:
         if farthest <= 1e-14 * abs(mean):  # rounding
             return cls(unit * mean, 1.0)
         spread = float(np.sqrt(np.average((away / farthest) ** 2, weights=weight)))
-        return cls(unit * mean, unit * farthest * spread or 1.0)
+        return cls(unit * mean, unit * (farthest * spread) or 1.0)
 
     def standardise(self, y: FloatArray) -> FloatArray:
         """Return numbers of mean 0 and standard deviation 1."""

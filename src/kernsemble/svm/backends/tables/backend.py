@@ -163,9 +163,11 @@ class PreparedTables(PreparedRows):
         is_single = len(problems) == 1
 
         def solve(place: int, watch: Watch) -> AdditiveSolution:
-            problem, tables = problems[place], self.tables
+            problem, tables, start = problems[place], self.tables, starts[place]
             rows = problem.rows
             if len(rows) < FEW * tables.n_rows and not settings.warm_start:
+                if start is not None and len(start.beta) == tables.n_rows:
+                    start = replace(start, beta=start.beta[rows])
                 tables = replace(tables, codes=tables.codes_of(rows))
                 problem = problem.among(rows)
             return solve_additive(
@@ -173,7 +175,7 @@ class PreparedTables(PreparedRows):
                 problem.loss.times(C / problem.penalty_unit),
                 tol=settings.tol,
                 max_iter=max_iter(settings),
-                start=starts[place],
+                start=start,
                 watch=watch,
             )
 
