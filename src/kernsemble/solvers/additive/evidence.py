@@ -41,6 +41,7 @@ from kernsemble.solvers.additive.tables import Tables
 from kernsemble.solvers.losses import Loss, Smooth
 
 SMALLEST_SHARE = 1e-9  # smallest weight, relative to the largest of all tables
+LARGEST_SIZE = 1e200  # of a table over the dispersion, beyond which its square may overflow
 
 
 def learned_weights(
@@ -81,8 +82,11 @@ def learned_weights(
         if dispersion <= 0.0:
             continue
         squares = [float(z @ z) for z in tables.split(solution.z)]
-        sizes += weights * squares / dispersion
+        with np.errstate(over="ignore"):  # checked below
+            sizes += weights * squares / dispersion
         counts += gamma
+    if not sizes.max(initial=0.0) <= LARGEST_SIZE:  # strengths near 0
+        return weights.copy()
     found, n_columns = weights.copy(), len(tables.root)
     for span in (slice(n_columns), slice(n_columns, None)):
         _learn(found[span], sizes[span], counts[span], n_shared)
