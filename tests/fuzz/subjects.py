@@ -252,8 +252,8 @@ def views(draw: Draw) -> Scene:
     settings["method"] = draw.one_of(["auto", "exact", "sampled", "x"])
     yield Call("explain", view.explain, (Z,), settings, essence=lambda each: each.contributions)
     yield Call("shape", view.shape, (feature,), is_finite=False)
-    settings = feature, draw.one_of([2, 0, 5]), 2  # values that are missing are NaN
-    yield Call("average_effect", view.average_effect, settings, essence=lambda each: each[1:])
+    settings = feature, draw.one_of([2, 0, 5]), 2
+    yield Call("average_effect", view.average_effect, settings, essence=lambda each: each.effects)
     yield Call("importances", lambda: view.importances(n_background=2, n_rows=2).shares)
     yield Call("margins", lambda Z: view.margins(Z, draw.classes(3)), (Z,), repeats=False)
     yield Call("averaged_stumps", view.averaged_stumps, (), essence=_nothing)

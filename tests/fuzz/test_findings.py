@@ -22,6 +22,7 @@ from kernsemble.kernels import (
     Laplacian,
     Linear,
     Mixed,
+    Perceptron,
     Polynomial,
     Stump,
     StumpRegion,
@@ -182,7 +183,7 @@ REFUSED = {
         lambda: InfiniteEnsembleRegressor("linear", loss="squared", C=10.0).fit(
             [[True]] * 8, 1.7e308 * np.tile([1.0, -1.0], 4)
         ),
-        "coefficients exceed",
+        "solution exceeds",
     ),
     "text as a target": (lambda: InfiniteEnsembleRegressor().fit(X, ["a"] * 20), "not numbers"),
     "True as a number": (lambda: make_twonorm(True), "n_samples = True"),
@@ -239,6 +240,26 @@ REFUSED = {
     "text as a flag": (
         lambda: InfiniteEnsembleClassifier(warm_start="x").fit(X, y),
         "warm_start = 'x'",
+    ),
+    "a penalty beyond floats in the unit of y": (
+        lambda: InfiniteEnsembleRegressor(solver="additive", n_pairs=1, C=1e300).fit(
+            X, np.tile([0.0, 1e-323], 10)
+        ),
+        "C in the unit of y exceeds",
+    ),
+    "residuals beyond floats": (
+        lambda: InfiniteEnsembleRegressor(C=1e-9, epsilon=0.0, solver="exact").fit(
+            X, 1.7e308 * np.where(np.arange(20) < 19, -1.0, 1.0)
+        ),
+        "solution exceeds the range",
+    ),
+    "perceptrons beyond floats": (
+        lambda: Perceptron().bind([[-8.9e307], [8.9e307]]),
+        "range of X exceeds",
+    ),
+    "features whose squares are beyond floats": (
+        lambda: KernelBoost(Linear(), n_rounds=2).fit(1e-160 * X, y),
+        "longest row of the features",
     ),
     "None as a feature": (lambda: VIEW.shape(None), "feature None: use an index"),
     "infinite weights of stumps": (

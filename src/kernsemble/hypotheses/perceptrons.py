@@ -64,7 +64,8 @@ class PerceptronSet(HypothesisSet):
         with np.errstate(over="ignore", invalid="ignore"):
             centre = X.T @ (weight / weight.sum())
             radius = (1.0 + margin) * _largest_distance(X, centre)
-        if not np.isfinite(radius):
+            farthest = 2.0 * radius + np.abs(centre).sum()
+        if not np.isfinite(farthest):
             raise ValueError("the range of X exceeds that of floats: scale the columns")
         return cls(centre, radius)
 

@@ -27,7 +27,8 @@ class AverageEffect(NamedTuple):
     effects : array of shape (n_points,)
         The average effect of each.
     standard_errors : array of shape (n_points,)
-        Standard errors due to the sample of rows; zero if the effect is exact.
+        Standard errors due to the sample of rows; zero if the effect is exact, NaN if there is
+        only one row.
     additive : array of shape (n_points,)
         The part of the effect that is exact: that of the additive terms and of pairs of columns.
     """

@@ -90,7 +90,12 @@ class Pairs:
         step: StepRule = "bound",
     ) -> None:
         m = len(F)
-        self._size = _longest(F)  # unit of the rows, so that squares do not overflow
+        self._size = _longest(F)  # unit of the rows, so that sums of squares do not overflow
+        if not np.finfo(np.float64).tiny <= self._size * self._size < np.inf:
+            raise ValueError(
+                f"the longest row of the features is {self._size:g}, whose square is outside the "
+                "range of floats: scale the columns"
+            )
         self.F, self.is_exp, self.step = F / self._size, loss == "exp", step
         self._C, self._weight = np.ascontiguousarray(C), weight / weight.sum()
         self._K, self._B = np.zeros((m, m)), np.empty((m, m))

@@ -53,14 +53,14 @@ class TargetScale:
     def restore_solution(self, found: Solution) -> Solution:
         """Return the solution for the target itself, given that for the standardised one."""
         with np.errstate(over="ignore"):  # checked
-            beta = self.spread * found.beta
-        if not np.isfinite(beta).all():
-            raise ValueError("the coefficients exceed the range of floats: divide y by a number")
+            beta, residual = self.spread * found.beta, self.restore(found.residual)
+        if not (np.isfinite(beta).all() and np.isfinite(residual).all()):
+            raise ValueError("the solution exceeds the range of floats: divide y by a number")
         return replace(
             found,
             beta=beta,
             bias=self.centre + self.spread * found.bias,
-            residual=self.restore(found.residual),
+            residual=residual,
             objective=self.squared(found.objective),
             gap=self.squared(found.gap),
         )

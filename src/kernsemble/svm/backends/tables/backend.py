@@ -208,6 +208,10 @@ class PreparedTables(PreparedRows):
     ) -> tuple[Self, Sequence[AdditiveSolution | None]]:
         """Return the rows with tables of pairs and learned weights, and starts of the machines."""
         units = [C / problem.penalty_unit for problem in problems]
+        if not np.isfinite(units).all():
+            raise ValueError(
+                "C in the unit of y exceeds the range of floats: use a smaller C, or scale y"
+            )
         losses = [problem.loss.times(unit) for problem, unit in zip(problems, units, strict=True)]
         blocks, starts = blocks_with_pairs(self.blocks, self.tables, losses, units, settings)
         return replace(self, blocks=blocks, tables=stack(blocks)), starts
