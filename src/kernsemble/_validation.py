@@ -32,22 +32,25 @@ ANY_SHAPE: dict[str, Any] = {  # and any numbers, for callers that check them
 def validated(estimator: Any, X: Any, *y: Any, **settings: Any) -> Any:
     """Return rows, and targets if given, as `validate_data` of scikit-learn does."""
     with _reading("X"):
-        _refuse_complex(X, "X")
-        return validate_data(estimator, X, *y, **settings)
+        refuse_complex(X, "X")
+        found = validate_data(estimator, X, *y, **settings)
+        rows, *others = found if isinstance(found, tuple) else (found,)
+        return (_canonical(rows, "X"), *others) if others else _canonical(rows, "X")
 
 
 def checked_rows(X: Any, name: str = "X", **settings: Any) -> Any:
     """Return rows, as `check_array` of scikit-learn does."""
     with _reading(name):
-        _refuse_complex(X, name)
-        return check_array(X, input_name=name, **settings)
+        refuse_complex(X, name)
+        return _canonical(check_array(X, input_name=name, **settings), name)
 
 
 def checked_rows_and_targets(X: Any, y: Any, **settings: Any) -> tuple[Any, Any]:
     """Return rows and targets, as `check_X_y` of scikit-learn does."""
     with _reading("X"):
-        _refuse_complex(X, "X")
-        return check_X_y(X, y, **settings)
+        refuse_complex(X, "X")
+        rows, targets = check_X_y(X, y, **settings)
+        return _canonical(rows, "X"), targets
 
 
 @contextmanager
@@ -64,6 +67,17 @@ def _reading(name: str) -> Iterator[None]:
                 f"{name} cannot be read as rows of numbers ({error}): pass an array or a table "
                 "with one row per sample"
             ) from error
+
+
+def _canonical(rows: Rows, name: str) -> Rows:
+    """Return rows without several stored values of one place, whose sums must be floats."""
+    if not sparse.issparse(rows) or rows.has_canonical_format:
+        return rows
+    rows = rows.copy()
+    rows.sum_duplicates()
+    if np.isinf(rows.data).any():
+        raise ValueError(f"{name} stores values of one place whose sum exceeds the range of floats")
+    return rows
 
 
 def as_features(X: ArrayLike, n_features: int | None = None, name: str = "X") -> Rows:
@@ -85,9 +99,6 @@ def as_features(X: ArrayLike, n_features: int | None = None, name: str = "X") ->
                 "first, or compare them with Category().on(columns)"
             ) from error
         raise
-    if sparse.issparse(rows) and not rows.has_canonical_format:
-        rows = rows.copy()
-        rows.sum_duplicates()
     check_n_features(rows.shape[1], n_features, name)
     return rows
 
@@ -110,7 +121,8 @@ def _refuse_dates(X: Any, name: str) -> None:
         )
 
 
-def _refuse_complex(X: Any, name: str) -> None:
+def refuse_complex(X: Any, name: str) -> None:
+    """Raise an error for rows of complex numbers."""
     if "c" in _kinds(X):
         raise ValueError(f"Complex data not supported: pass the real and imaginary parts of {name}")
 
@@ -128,6 +140,8 @@ def as_categories(X: ArrayLike, n_features: int | None = None, name: str = "X") 
         X, name, accept_sparse=False, dtype=None, ensure_all_finite="allow-nan"
     )
     _refuse_containers(table, name)
+    if table.dtype.kind == "f" and table.dtype.itemsize > 8:  # bytes beyond the number are any
+        table = table.astype(np.float64)
     missing = np.argwhere(_is_missing(table))
     if len(missing):
         raise ValueError(
@@ -221,7 +235,7 @@ def refuse_one_class(classes: Array) -> None:
 
 def as_numbers(values: Any, name: str = "y") -> FloatArray:
     """Return targets or weights as floats."""
-    _refuse_complex(values, name)
+    refuse_complex(values, name)
     try:
         with np.errstate(all="ignore"):
             return np.asarray(values, dtype=np.float64)
@@ -285,6 +299,8 @@ def column_ends(X: Rows) -> tuple[FloatArray, FloatArray]:
 
 def column_names(X: object) -> tuple[Any, ...] | None:
     """Return the column names of a pandas or polars table, None for an array."""
+    if type(X).__name__ == "LazyFrame":
+        raise ValueError("a LazyFrame has no rows yet: pass its collect()")
     names = getattr(X, "columns", None)
     return None if names is None else tuple(names)
 

@@ -1,6 +1,7 @@
 """What the fuzzer found: calls that raised other errors, warned, or answered with infinities."""
 
 import json
+import pickle
 import re
 
 import numpy as np
@@ -15,9 +16,11 @@ from sklearn.exceptions import NotFittedError
 from kernsemble.boosting import AdaBoostClassifier, KernelBoost
 from kernsemble.datasets import load, make_sparse_sum, make_twonorm, make_xor
 from kernsemble.detection import LagoClassifier, average_precision
+from kernsemble.detection.probabilities import calibrate
 from kernsemble.export import from_json, to_json, to_sql
-from kernsemble.inspection import EnsembleView, StumpDensity, TrainingCurves
+from kernsemble.inspection import EnsembleView, StumpDensity, TrainingCurves, compare_ensembles
 from kernsemble.kernels import (
+    Category,
     HistogramIntersection,
     Laplacian,
     Linear,
@@ -37,6 +40,7 @@ from kernsemble.solvers.ridge import Ridge
 from kernsemble.streaming import Blocks
 from kernsemble.svm import (
     InfiniteEnsembleClassifier,
+    InfiniteEnsembleClassifierCV,
     InfiniteEnsembleRegressor,
     KernelPerceptron,
     MultiplicativeSVC,
@@ -53,6 +57,7 @@ MODEL = InfiniteEnsembleClassifier(solver="additive", loss="logistic").fit(X, y)
 VIEW = EnsembleView.from_estimator(MODEL)
 
 REGRESSION = from_json(to_json(InfiniteEnsembleRegressor(HistogramIntersection()).fit(X, X[:, 0])))
+SELECTED = ParallelEvolutionSelector(n_universes=2, n_generations=2, random_state=0).fit(X, y)
 LINEAR = RCDPerceptron(n_epochs=2, random_state=0).fit(X, y)
 
 
@@ -261,10 +266,36 @@ REFUSED = {
         lambda: KernelBoost(Linear(), n_rounds=2).fit(1e-160 * X, y),
         "longest row of the features",
     ),
+    "values of one place beyond floats": (
+        lambda: MODEL.fit(csr_array(([1e308] * 2, [0, 0], [0, 2, 2]), shape=(2, 1)), [0, 1]),
+        "sum exceeds the range",
+    ),
+    "complex columns to select from": (
+        lambda: SELECTED.transform(pd.DataFrame(X + 1j)),
+        "Complex data",
+    ),
+    "a sum of weights beyond floats": (
+        lambda: StumpDensity.from_intervals([0.0, 1.0], [1.0, 2.0], [1.0, 1.0], [1e308, 1e308]),
+        "or their sum are not finite",
+    ),
+    "a rate beyond floats": (
+        lambda: TrainingCurves.from_data(
+            1e18 * X, y, MultiplicativeSVC("stump"), rates=[1e300], n_steps=1
+        ),
+        "rate = .*steps exceed",
+    ),
+    "an array as a threshold": (
+        lambda: LagoClassifier(threshold=np.zeros(2)).fit(X, y),
+        "threshold = .*use 'f1'",
+    ),
+    "a table that is not collected": (
+        lambda: InfiniteEnsembleRegressor().fit(pl.LazyFrame({"a": [1.0, 2.0]}), [0.0, 1.0]),
+        r"LazyFrame has no rows yet: pass its collect\(\)",
+    ),
     "None as a feature": (lambda: VIEW.shape(None), "feature None: use an index"),
     "infinite weights of stumps": (
         lambda: StumpDensity.from_intervals([0.0], [1.0], [1e300], [1e300]),
-        "not a finite float",
+        "not finite floats",
     ),
     "a number as a table": (lambda: to_sql(MODEL, table=3), "table = .*names"),
     "one name to keep": (lambda: to_sql(MODEL, keep="id"), "keep = 'id'"),
@@ -423,6 +454,41 @@ def test_pairs_of_columns_are_fitted_at_strengths_near_zero():
     assert np.isfinite(model.fit(X, y).decision_function(X)).all()
 
 
+def test_a_category_of_long_doubles_is_equal_after_pickling():
+    bound = Category().bind(np.arange(3, dtype=np.longdouble)[:, np.newaxis])
+    assert pickle.loads(pickle.dumps(bound)) == bound
+
+
+def test_curves_of_tiny_weights_are_calibrated():
+    counts = np.full(len(y), 5e-320)
+    found = calibrate(X[:, 0], y > 0, counts)
+    assert_allclose(found(X[:, 0]), calibrate(X[:, 0], y > 0, np.ones(len(y)))(X[:, 0]))
+
+
+def test_ensembles_of_large_values_are_compared():
+    model = InfiniteEnsembleRegressor("linear", scaling=None).fit(X, X[:, 0])
+    view = EnsembleView.from_estimator(model, X)
+    found = compare_ensembles(view, view, 1e200 * X)
+    assert_allclose(found.correlation, 1.0)
+    assert_allclose(found.distance, 0.0, atol=1e-12)
+
+
+def test_rows_of_strengths_near_zero_are_left_out():
+    strengths = np.array([1.0, 1.0, 5e-320])
+    K, targets = np.eye(3), np.array([[1.0], [0.0], [1e3]])
+    beta, bias = Ridge.from_matrix(K, strengths).solve(targets)
+    expected = Ridge.from_matrix(K[:2, :2], strengths[:2]).solve(targets[:2])
+    assert_allclose(beta[:2], expected[0])
+    assert_allclose(bias, expected[1])
+
+
+def test_a_path_over_all_floats_is_followed():
+    model = InfiniteEnsembleClassifierCV(
+        "stump", loss="hinge", solver="additive", Cs=[1e-300, 1e3], cv=2
+    )
+    assert model.fit(X, y).score(X, y) > 0.5
+
+
 def test_scores_of_stages_do_not_warn_of_large_targets():
     model = AdaBoostClassifier(n_estimators=2).fit(X, y.astype(float))
     with pytest.raises(ValueError, match="mix of continuous and binary"):
@@ -456,7 +522,7 @@ def test_a_hard_margin_of_squared_errors_is_fitted():
 
 @pytest.mark.filterwarnings("ignore")  # of polars and of scikit-learn, about names of columns
 def test_a_table_that_is_not_collected_and_sparse_rows_of_a_table_are_refused():
-    with pytest.raises(ValueError, match="2D array"):
+    with pytest.raises(ValueError, match="LazyFrame"):
         Stump().on([0]).bind(X)(pl.LazyFrame({"a": [1.0], "b": [1.0]}))
     with pytest.raises(ValueError, match="X is sparse: pass a DataFrame"):
         InfiniteEnsembleRegressor().fit(MIXED, X[:, 0]).predict(csr_array(X))

@@ -15,7 +15,8 @@ RULES = ("recall", "precision", "top")
 
 def check_threshold(threshold: Any) -> None:
     """Raise an error unless `threshold` is one of the rules, or a score."""
-    if threshold == "f1" or (isinstance(threshold, Real) and math.isfinite(threshold)):
+    is_score = isinstance(threshold, Real) and math.isfinite(threshold)
+    if is_score or (isinstance(threshold, str) and threshold == "f1"):
         return
     if not (isinstance(threshold, tuple) and len(threshold) == 2 and threshold[0] in RULES):
         raise ValueError(

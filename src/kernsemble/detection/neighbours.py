@@ -29,7 +29,8 @@ class NeighbourSearch:
         if self.algorithm == "approximate":
             return ApproximateIndex(X, self)
         index = NearestNeighbors(algorithm=self.algorithm, metric=self.metric, n_jobs=self.n_jobs)
-        return index.fit(X)
+        with np.errstate(all="ignore"):  # the sums of large values in scikit-learn's check
+            return index.fit(X)
 
 
 class ApproximateIndex:
@@ -91,7 +92,8 @@ class Neighbours(Value):
         while len(left):
             n_listed = min(n_listed, len(background))
             _check_memory(24.0 * n_listed * len(left))
-            distances, places = index.kneighbors(X[centres[left]], n_listed)
+            with np.errstate(all="ignore"):  # as in `index`
+                distances, places = index.kneighbors(X[centres[left]], n_listed)
             listed = cls(
                 centres[left],
                 n_listed * np.arange(len(left) + 1),
@@ -161,7 +163,10 @@ def positive_widths(widths: FloatArray, X: FloatArray, counts: FloatArray) -> Fl
 
 
 def _spread(X: FloatArray, counts: FloatArray, n_columns: int) -> FloatArray:
-    """Return the standard deviation of each feature, or of all jointly; infinity for zero."""
+    """Return the standard deviation of each feature, or of all jointly.
+
+    It is infinite for zero, and beyond floats.
+    """
     present = X[counts > 0.0].astype(np.float64)
     size = np.abs(present).max() or 1.0
     mean = np.average(present / size, axis=0, weights=counts[counts > 0.0])
@@ -170,7 +175,8 @@ def _spread(X: FloatArray, counts: FloatArray, n_columns: int) -> FloatArray:
     variance[is_constant] = 0.0
     if n_columns == 1:
         variance = variance.sum(keepdims=True)
-    return np.where(variance > 0.0, size * np.sqrt(variance), np.inf)
+    with np.errstate(over="ignore"):
+        return np.where(variance > 0.0, size * np.sqrt(variance), np.inf)
 
 
 def _check_memory(n_bytes: float) -> None:

@@ -17,7 +17,8 @@ def calibrate(scores: FloatArray, is_rare: BoolArray, counts: FloatArray) -> Sig
     """
     if len(scores) == 0:
         return Sigmoid(0.0, 0.0)
-    counts = counts * max(1.0, len(counts) / counts.sum())
+    if (total := counts.sum()) < len(counts):
+        counts = counts / total * len(counts)
     return fit_curve("sigmoid", scores, is_rare, counts)
 
 

@@ -101,14 +101,18 @@ def compare_ensembles(
 
 
 def _centred(items: FloatArray, values: FloatArray) -> FloatArray:
-    return (items - items.mean(axis=0)) / (float(values.std()) or 1.0)
+    return (items - items.mean(axis=0)) / (float(_size(values - values.mean())) or 1.0)
 
 
 def _size(items: FloatArray) -> FloatArray:
-    return np.sqrt((items**2).mean(axis=0))
+    unit = np.abs(items).max(axis=0)
+    unit = np.where(unit > 0.0, unit, 1.0)  # so that squares do not overflow
+    return unit * np.sqrt(((items / unit) ** 2).mean(axis=0))
 
 
 def _correlation(a: FloatArray, b: FloatArray) -> FloatArray:
-    sizes = _size(a) * _size(b)
-    together = (a * b).mean(axis=0)
-    return np.divide(together, sizes, out=np.full(np.shape(sizes), np.nan), where=sizes > 0.0)
+    sizes = np.array([_size(a), _size(b)])
+    a, b = (
+        items / np.where(size > 0.0, size, 1.0) for items, size in zip((a, b), sizes, strict=True)
+    )
+    return np.where((sizes > 0.0).all(axis=0), (a * b).mean(axis=0), np.nan)

@@ -56,10 +56,11 @@ class StumpDensity(Value):
         )
         with np.errstate(over="ignore", invalid="ignore"):
             weight = measure * density
-        if not np.isfinite(weight).all():
+            total = 4.0 * np.abs(weight).sum()  # the largest difference of shapes, twice
+        if not np.isfinite(total):
             raise ValueError(
-                "the weight of an interval, measure times density, is not a finite float: scale "
-                "the column"
+                "the weights of intervals, measure times density, or their sum are not finite "
+                "floats: scale the column"
             )
         kept = measure > 0.0
         return cls(lower[kept], upper[kept], measure[kept], density[kept])
@@ -71,8 +72,9 @@ class StumpDensity(Value):
 
     @property
     def squared_norm(self) -> float:
-        r"""Contribution :math:`2 \int S^2` to :math:`\|w\|^2`."""
-        return 2.0 * float(self.density**2 @ self.measure)
+        r"""Contribution :math:`2 \int S^2` to :math:`\|w\|^2`, infinite beyond floats."""
+        with np.errstate(over="ignore"):
+            return 2.0 * float(self.density**2 @ self.measure)
 
     def __call__(self, thresholds: FloatArray) -> FloatArray:
         """Return the density at thresholds, zero outside of the intervals."""

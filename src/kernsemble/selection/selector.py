@@ -15,7 +15,7 @@ from kernsemble._arguments import check_count, check_positive, check_share
 from kernsemble._last_fit import restoring_last_fit
 from kernsemble._progress import CallbackSupportMixin, Task, with_callbacks
 from kernsemble._typing import Array, ArrayLike, BoolArray, FloatArray
-from kernsemble._validation import read_weights, validated
+from kernsemble._validation import read_weights, refuse_complex, validated
 from kernsemble.selection.criteria import (
     Criterion,
     bind_criterion,
@@ -243,6 +243,7 @@ class ParallelEvolutionSelector(SelectorMixin, CallbackSupportMixin, BaseEstimat
 
     def transform(self, X: ArrayLike) -> Any:
         """Return the selected columns of rows."""
+        refuse_complex(X, "X")
         with np.errstate(all="ignore"):  # the sums of infinities in scikit-learn's check
             return super().transform(X)
 

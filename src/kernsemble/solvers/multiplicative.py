@@ -304,7 +304,11 @@ class _UpdateRun:
 
     def after(self, rate: float) -> _Place:
         """Return the iterate after a step."""
-        return self._at(self.place.log_alpha - rate * self.margins(self.place.decisions))
+        with np.errstate(over="ignore"):  # checked
+            steps = rate * self.margins(self.place.decisions)
+        if not np.isfinite(steps).all():
+            raise ValueError(f"rate = {rate:g}: the steps exceed the range of floats; use less")
+        return self._at(self.place.log_alpha - steps)
 
     def margins(self, decisions: FloatArray) -> FloatArray:
         return (self.y * decisions)[self.rows]

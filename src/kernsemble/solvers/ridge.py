@@ -89,7 +89,8 @@ class Ridge:
         xp = algebra.xp
         unit = float(xp.abs(K.diagonal() / len(K)).sum()) or 1.0
         strengths = algebra.to_device(strengths)
-        ridge = (1.0 / strengths).astype(K.dtype)
+        limits = np.finfo(K.dtype)  # rows of strengths near 0 have no coefficients
+        ridge = (1.0 / xp.maximum(strengths, 2.0 / limits.max)).astype(K.dtype)
         if out is K:
             A = _with_diagonal(K, ridge, xp)
             return cls._from_factor(A, algebra.factor_in_place(A), strengths, algebra)

@@ -20,6 +20,8 @@ from kernsemble.solvers.interrupts import StopSignal, Watch
 from kernsemble.solvers.losses import Kinked, Loss
 from kernsemble.solvers.result import Status
 
+LARGEST_RATIO = 1e100  # of two values of C, for which a start is expected
+
 
 def solve_additive_path(
     tables: Tables,
@@ -41,7 +43,8 @@ def solve_additive_path(
     previous_C = None
     for C in Cs:
         if previous_C is not None and start is not None and isinstance(loss, Kinked):
-            start = _stretched(tables, start, loss.times(previous_C), C / previous_C)
+            ratio = min(C / previous_C, LARGEST_RATIO)
+            start = _stretched(tables, start, loss.times(previous_C), ratio)
         start = solve_additive(
             tables,
             loss.times(C),
@@ -152,7 +155,7 @@ def solve_path_on_blocks(
     previous_C = None
     for C in Cs:
         if previous_C is not None and rows.is_kinked:
-            ratio = C / previous_C
+            ratio = min(C / previous_C, LARGEST_RATIO)
             rows.note("stretch", ratio, stretch_factor(rows.tables, *rows.parted_forces(), ratio))
         rows.set_strength(C)
         start = solve_on_rows(rows, tol, max_iter, start, watch)

@@ -404,5 +404,5 @@ def longest_run(solutions: Sequence[Any]) -> int:
 
 
 def inverse_or_one(distance: float) -> float:
-    """Return 1 over a mean distance, 1 for rows that are all equal."""
-    return 1.0 / distance if distance > 0.0 else 1.0
+    """Return 1 over a mean distance, 1 for rows that are all equal up to the range of floats."""
+    return 1.0 / distance if distance >= np.finfo(np.float64).tiny else 1.0

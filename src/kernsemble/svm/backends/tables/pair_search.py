@@ -230,7 +230,8 @@ class PairSearch:
         totals = losses.sum(axis=1)
         best, number = np.unravel_index(np.argmin(totals), totals.shape)
         excess = losses - losses[best, :, number, np.newaxis]
-        errors = excess.std(axis=1, ddof=1) * np.sqrt(excess.shape[1])
+        with np.errstate(over="ignore"):  # errors beyond floats let the fewest pairs win
+            errors = excess.std(axis=1, ddof=1) * np.sqrt(excess.shape[1])
         is_close = excess.sum(axis=1) <= STANDARD_ERRORS * errors
         fewest = int(np.argmax(is_close.any(axis=0)))
         search, n_pairs = searches[int(np.argmin(totals[:, fewest]))], numbers[fewest]
