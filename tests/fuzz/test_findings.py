@@ -292,6 +292,10 @@ REFUSED = {
         lambda: InfiniteEnsembleRegressor().fit(pl.LazyFrame({"a": [1.0, 2.0]}), [0.0, 1.0]),
         r"LazyFrame has no rows yet: pass its collect\(\)",
     ),
+    "distances beyond floats": (
+        lambda: LagoClassifier(scaling=None, cv=2).fit(1e308 * np.sign(X), y),
+        "distance of rows exceeds",
+    ),
     "None as a feature": (lambda: VIEW.shape(None), "feature None: use an index"),
     "infinite weights of stumps": (
         lambda: StumpDensity.from_intervals([0.0], [1.0], [1e300], [1e300]),

@@ -94,6 +94,7 @@ class Neighbours(Value):
             _check_memory(24.0 * n_listed * len(left))
             with np.errstate(all="ignore"):  # as in `index`
                 distances, places = index.kneighbors(X[centres[left]], n_listed)
+            _check_distances(distances)
             listed = cls(
                 centres[left],
                 n_listed * np.arange(len(left) + 1),
@@ -163,10 +164,7 @@ def positive_widths(widths: FloatArray, X: FloatArray, counts: FloatArray) -> Fl
 
 
 def _spread(X: FloatArray, counts: FloatArray, n_columns: int) -> FloatArray:
-    """Return the standard deviation of each feature, or of all jointly.
-
-    It is infinite for zero, and beyond floats.
-    """
+    """Return the standard deviation of each feature, or of all jointly; infinity for zero."""
     present = X[counts > 0.0].astype(np.float64)
     size = np.abs(present).max() or 1.0
     mean = np.average(present / size, axis=0, weights=counts[counts > 0.0])
@@ -175,8 +173,19 @@ def _spread(X: FloatArray, counts: FloatArray, n_columns: int) -> FloatArray:
     variance[is_constant] = 0.0
     if n_columns == 1:
         variance = variance.sum(keepdims=True)
-    with np.errstate(over="ignore"):
-        return np.where(variance > 0.0, size * np.sqrt(variance), np.inf)
+    with np.errstate(over="ignore"):  # checked
+        spread = size * np.sqrt(variance)
+    _check_distances(spread)
+    return np.where(variance > 0.0, spread, np.inf)
+
+
+def _check_distances(distances: FloatArray) -> None:
+    """Raise an error unless distances are finite."""
+    if not np.isfinite(distances).all():
+        raise ValueError(
+            "the distance of rows exceeds the range of floats: scale the columns, or use "
+            "scaling='range'"
+        )
 
 
 def _check_memory(n_bytes: float) -> None:
