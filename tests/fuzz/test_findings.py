@@ -292,7 +292,7 @@ REFUSED = {
         lambda: InfiniteEnsembleRegressor().fit(pl.LazyFrame({"a": [1.0, 2.0]}), [0.0, 1.0]),
         r"LazyFrame has no rows yet: pass its collect\(\)",
     ),
-    "distances beyond floats": (
+    "neighbours beyond floats": (
         lambda: LagoClassifier(scaling=None, cv=2).fit(1e308 * np.sign(X), y),
         "distance of rows exceeds",
     ),
