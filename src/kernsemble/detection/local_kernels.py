@@ -83,9 +83,10 @@ class LocalKernels(Value):
         return self._spherical(self._distances(X), self.widths[:, 0])
 
     def _distances(self, X: FloatArray) -> FloatArray:
-        if self.metric == "euclidean":
-            return l2_tile(X, self.centres)
-        return pairwise_distances(X, self.centres, metric=self.metric)
+        with np.errstate(all="ignore"):  # infinite distances are bounded below
+            if self.metric == "euclidean":
+                return l2_tile(X, self.centres)
+            return pairwise_distances(X, self.centres, metric=self.metric)
 
     @staticmethod
     def _spherical(distances: FloatArray, widths: FloatArray) -> FloatArray:

@@ -65,8 +65,9 @@ def elliptical_squares(X: FloatArray, centres: FloatArray, widths: FloatArray) -
     A feature of infinite width is ignored.
     """
     squares = np.zeros((len(X), len(centres)), X.dtype)
-    narrowness = (1.0 / widths).astype(X.dtype)
     with np.errstate(over="ignore"):  # infinite distances are bounded below
+        narrowness = (1.0 / widths).astype(X.dtype)
+        narrowness = np.minimum(narrowness, np.finfo(X.dtype).max)
         _add_squares(X, centres.T.astype(X.dtype, order="C"), narrowness.T.copy(), squares)
     return bounded(squares)
 

@@ -67,9 +67,8 @@ class Likelihood(NamedTuple):
         cls, family: Family, X: FloatArray, y: FloatArray, weight: FloatArray
     ) -> Self:
         """Return the logistic (y is 0 or 1) or the Poisson model of weighted rows."""
-        mean = float(np.average(y, weights=weight))
-        is_logistic = family is Family.LOGISTIC
-        null = np.log(mean / (1.0 - mean)) if is_logistic else np.log(mean)
+        is_logistic, total = family is Family.LOGISTIC, np.log(weight @ y)
+        null = total - np.log(weight @ (1.0 - y) if is_logistic else weight.sum())
         constant = 0.0 if is_logistic else -float(weight @ gammaln(y + 1.0))
         is_last = np.zeros(len(y), dtype=bool)
         return cls(family, _columns(X, weight), y, weight, is_last, constant, float(null))

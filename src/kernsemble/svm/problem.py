@@ -44,7 +44,16 @@ class TargetScale:
 
     def restore(self, values: FloatArray) -> FloatArray:
         """Return standardised numbers in their original unit."""
-        return self.centre + self.spread * values
+        return self.centre + self._scaled(values, self.centre)
+
+    def _scaled(self, values: FloatArray, centre: float = 0.0) -> FloatArray:
+        """Return multiples of the spread, unless their distance from 0 exceeds floats."""
+        with np.errstate(over="ignore"):  # checked
+            scaled: FloatArray = self.spread * values
+            is_outside = np.isinf(scaled + centre)
+        if is_outside.any():
+            raise ValueError("the solution exceeds the range of floats: divide y by a number")
+        return scaled
 
     def squared(self, value: float) -> float:
         """Return a number in the squared unit of the target, infinite beyond floats."""
@@ -52,15 +61,11 @@ class TargetScale:
 
     def restore_solution(self, found: Solution) -> Solution:
         """Return the solution for the target itself, given that for the standardised one."""
-        with np.errstate(over="ignore"):  # checked
-            beta, residual = self.spread * found.beta, self.restore(found.residual)
-        if not (np.isfinite(beta).all() and np.isfinite(residual).all()):
-            raise ValueError("the solution exceeds the range of floats: divide y by a number")
         return replace(
             found,
-            beta=beta,
-            bias=self.centre + self.spread * found.bias,
-            residual=residual,
+            beta=self._scaled(found.beta),
+            bias=float(self.restore(np.array(found.bias))),
+            residual=self.restore(found.residual),
             objective=self.squared(found.objective),
             gap=self.squared(found.gap),
         )
