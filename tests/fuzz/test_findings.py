@@ -296,6 +296,10 @@ REFUSED = {
         lambda: LagoClassifier(scaling=None, cv=2).fit(1e308 * np.sign(X), y),
         "distance of rows exceeds",
     ),
+    "a path of weights near zero": (
+        lambda: SVMPath("stump").fit(X, y, sample_weight=np.full(20, 1e-300)),
+        "weights that sum to 2e-299",
+    ),
     "None as a feature": (lambda: VIEW.shape(None), "feature None: use an index"),
     "infinite weights of stumps": (
         lambda: StumpDensity.from_intervals([0.0], [1.0], [1e300], [1e300]),

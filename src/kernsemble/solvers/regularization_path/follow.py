@@ -162,10 +162,12 @@ class _PathRun:
             self.first_slope = -self._rates()[2] if len(state.elbow) else right[:1].sum()
         else:
             state.solve(1.0 / smallest_C)
-            if not np.isfinite(state.b_0):
-                raise ValueError(
-                    f"smallest_C = {smallest_C!r} is beyond what floats resolve: use a smaller one"
-                )
+        if not np.isfinite(state.b_0):
+            raise ValueError(
+                f"smallest_C = {smallest_C!r} and weights that sum to {state.weight.sum():g} are "
+                "beyond what floats resolve: use a smaller C, or scale the weights"
+            )
+        if smallest_C is not None:
             self._keep()
         last = 0.0 if largest_C is None else 1.0 / largest_C
         while len(self.penalties) != self.max_breakpoints:
