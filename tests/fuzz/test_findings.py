@@ -34,6 +34,7 @@ from kernsemble.kernels import (
     definiteness,
 )
 from kernsemble.learners import C45Tree, DecisionStump, RCDPerceptron
+from kernsemble.learners.hypothesis_search import Cases
 from kernsemble.preprocessing import FeatureScaling, TableEncoder
 from kernsemble.selection import ParallelEvolutionSelector, largest_gap, stepwise_search
 from kernsemble.solvers.ridge import Ridge
@@ -42,6 +43,7 @@ from kernsemble.svm import (
     InfiniteEnsembleClassifier,
     InfiniteEnsembleClassifierCV,
     InfiniteEnsembleRegressor,
+    InfiniteEnsembleRegressorCV,
     KernelPerceptron,
     MultiplicativeSVC,
     SVMPath,
@@ -248,7 +250,7 @@ REFUSED = {
     ),
     "a penalty beyond floats in the unit of y": (
         lambda: InfiniteEnsembleRegressor(solver="additive", n_pairs=1, C=1e300).fit(
-            X, np.tile([0.0, 1e-323], 10)
+            X, 1e-300 * X[:, 0]
         ),
         "C in the unit of y exceeds",
     ),
@@ -299,6 +301,30 @@ REFUSED = {
     "a path of weights near zero": (
         lambda: SVMPath("stump").fit(X, y, sample_weight=np.full(20, 1e-300)),
         "weights that sum to 2e-299",
+    ),
+    "tables beyond floats": (
+        lambda: InfiniteEnsembleRegressor(
+            loss="squared", scaling=None, solver="additive", C=1e-6
+        ).fit(1e300 * X, X[:, 0]),
+        "(coefficients|curvature) exceeds? the range",
+    ),
+    "lists where numbers were": (
+        lambda: (
+            InfiniteEnsembleClassifier()
+            .fit(MIXED, y)
+            .predict(pl.DataFrame({"a": [{"b": 1}], "b": ["red"]}))
+        ),
+        "column .*held numbers in training",
+    ),
+    "labels beyond floats": (
+        lambda: KernelBoost(n_rounds=2).fit(X, np.where(X[:, 0] > 0, 1.7e308, -1.7e308)),
+        "range of y exceeds",
+    ),
+    "a block that is not collected": (
+        lambda: InfiniteEnsembleRegressor(solver="additive").fit(
+            Blocks(lambda: iter([(pl.LazyFrame({"a": [1.0]}), [1.0])]))
+        ),
+        "LazyFrame has no rows",
     ),
     "None as a feature": (lambda: VIEW.shape(None), "feature None: use an index"),
     "infinite weights of stumps": (
@@ -495,6 +521,36 @@ def test_a_path_over_all_floats_is_followed():
         "stump", loss="hinge", solver="additive", Cs=[1e-300, 1e3], cv=2
     )
     assert model.fit(X, y).score(X, y) > 0.5
+
+
+def test_rows_far_away_are_projected_without_differences_of_infinities():
+    kernel = Stump() + Perceptron()
+    rows = np.random.default_rng(0).normal(size=(20, 8))
+    model = InfiniteEnsembleRegressor(kernel, solver="additive", random_state=0).fit(rows, X[:, 0])
+    far = 1.7e308 * np.sign(rows)
+    assert np.isfinite(model.predict(far)).all()
+
+
+def test_targets_that_hardly_differ_are_constant():
+    model = InfiniteEnsembleRegressor(100.0 * Stump(), solver="additive", n_pairs="auto")
+    targets = 5e-324 * np.random.default_rng(0).integers(-2, 3, size=len(X))
+    assert_allclose(model.fit(X, targets).predict(X), 0.0, atol=1e-300)
+
+
+def test_pairs_of_an_exact_fit_have_bounded_weights():
+    rng = np.random.default_rng(0)
+    rows, targets = rng.random((8, 3)), rng.normal(size=8)
+    model = InfiniteEnsembleRegressorCV(
+        "stump", solver="additive", n_pairs="auto", Cs=[0.1, 1.0], scaling="range", cv=2, tol=1.0
+    )
+    model.fit(rows, targets)  # without a warning of a run that did not converge
+    assert np.isfinite(model.predict(rows)).all()
+
+
+def test_a_learner_finds_hypotheses_without_gains():
+    cases = Cases.present(X, (y > 0).astype(int), np.array([0, 1]), np.ones(len(y)))[0]
+    _, _, weight = cases.weighted(np.zeros((len(y), 2)))
+    assert_allclose(weight, weight.mean())
 
 
 def test_scores_of_stages_do_not_warn_of_large_targets():

@@ -41,8 +41,11 @@ class PairTargets:
                 "pass numbers, or use target='classes'"
             )
         numbers = as_numbers(y)
-        mean = float(np.average(numbers, weights=weight))
-        scale = float(np.abs(numbers[is_present] - mean).max())
+        with np.errstate(over="ignore", invalid="ignore"):  # checked
+            mean = float(np.average(numbers, weights=weight))
+            scale = float(np.abs(numbers[is_present] - mean).max())
+        if not np.isfinite(scale):
+            raise ValueError("the range of y exceeds that of floats: divide y by a number")
         if scale <= 1e-12 * np.abs(numbers[is_present]).max():
             raise ValueError(
                 f"y is {mean:g} for every row (n_samples = {int(is_present.sum())}): pass numbers "

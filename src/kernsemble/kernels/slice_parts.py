@@ -126,7 +126,10 @@ class Directions(OrderedPart):
     def _projected(self, X: ArrayLike, scale: float) -> FloatArray:
         rows = checked_rows(self.kernel, X)
         towards = (scale * self.directions.T).astype(rows.dtype)
-        projected: FloatArray = rows @ towards
+        with np.errstate(over="ignore", invalid="ignore"):
+            projected: FloatArray = rows @ towards
+        if np.isnan(projected).any():  # differences of infinities
+            projected = _far_products(rows, towards)
         projected -= (self.simple.hypotheses.centre @ towards).astype(rows.dtype)
         return projected
 
@@ -147,6 +150,14 @@ class Categories(Part):
         codes = np.full((member.shape[0], self.n_slices), -1)
         codes[member.row, column] = member.col - first[column]
         return codes
+
+
+def _far_products(rows: Rows, towards: FloatArray) -> FloatArray:
+    """Return products of rows whose terms exceed the range of floats, infinite where they do."""
+    size = np.finfo(towards.dtype).max
+    with np.errstate(over="ignore"):
+        found: FloatArray = (rows / size) @ towards * size
+    return found
 
 
 def checked_rows(kernel: Kernel, X: ArrayLike, name: str = "X") -> Rows:

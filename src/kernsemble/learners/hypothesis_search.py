@@ -68,7 +68,7 @@ class Cases:
         rows, codes = np.nonzero(is_case)
         weight = gains[rows, codes]
         if weight.sum() < SMALLEST_TOTAL:
-            weight = weight / weight.max()
+            weight = weight / weight.max() if weight.any() else np.ones(len(weight))
         return rows, codes, weight * (self.n_cases / weight.sum())
 
 

@@ -9,6 +9,8 @@ from kernsemble._typing import FloatArray, IntArray
 from kernsemble.solvers import Solution
 from kernsemble.solvers.losses import Loss
 
+SMALLEST_SPREAD = float(np.finfo(np.float64).tiny)  # whose inverse is a float
+
 
 @dataclass(frozen=True, eq=False)
 class TargetScale:
@@ -24,7 +26,7 @@ class TargetScale:
 
     @classmethod
     def from_targets(cls, y: FloatArray, weight: FloatArray) -> Self:
-        """Return the scale of weighted numbers; constant numbers have spread 1."""
+        """Return the scale of weighted numbers; those that hardly differ have spread 1."""
         unit = float(np.abs(y).max()) or 1.0
         mean = float(np.average(y / unit, weights=weight))
         away = y / unit - mean
@@ -32,7 +34,8 @@ class TargetScale:
         if farthest <= 1e-14 * abs(mean):  # rounding
             return cls(unit * mean, 1.0)
         spread = float(np.sqrt(np.average((away / farthest) ** 2, weights=weight)))
-        return cls(unit * mean, unit * (farthest * spread) or 1.0)
+        spread *= farthest
+        return cls(unit * mean, unit * spread if unit * spread >= SMALLEST_SPREAD else 1.0)
 
     def standardise(self, y: FloatArray) -> FloatArray:
         """Return numbers of mean 0 and standard deviation 1."""

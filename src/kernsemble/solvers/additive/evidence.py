@@ -41,6 +41,7 @@ from kernsemble.solvers.additive.tables import Tables
 from kernsemble.solvers.losses import Loss, Smooth
 
 SMALLEST_SHARE = 1e-9  # smallest weight, relative to the largest of all tables
+SMALLEST_DISPERSION = 1e-8  # relative to that of a model without tables: of an exact fit it is 0
 LARGEST_SIZE = 1e200  # of a table over the dispersion, beyond which its square may overflow
 
 
@@ -79,7 +80,7 @@ def learned_weights(
         if isinstance(loss, Smooth):
             n = float(loss.strengths.sum()) / unit
             dispersion *= information / W * n / max(n - gamma.sum(), 0.5 * n)
-        if dispersion <= 0.0:
+        if (dispersion := max(dispersion, SMALLEST_DISPERSION * unit)) <= 0.0:
             continue
         squares = [float(z @ z) for z in tables.split(solution.z)]
         with np.errstate(over="ignore"):  # checked below

@@ -19,6 +19,7 @@ from kernsemble.solvers.cholesky import factor_in_place, solve_with_factor
 
 ENTRIES_IN_CACHE = 65_536  # largest number of entries of the blocks that are filled together
 SMALLEST_PIVOT = 1e-14  # relative increase of the diagonal if rounding makes it indefinite
+LARGEST_SLACK = 1e3  # relative increase of the diagonal that makes finite matrices definite
 
 
 def solve_by_factor(
@@ -87,12 +88,16 @@ def hessian(
 def solve_definite(matrix: FloatArray, diagonal: FloatArray, right: FloatArray) -> FloatArray:
     """Solve a definite system given by its lower half and diagonal, despite rounding."""
     slack = 0.0
-    while True:
+    while slack < LARGEST_SLACK:
         np.fill_diagonal(matrix, diagonal * (1.0 + slack))
         factor = matrix.copy().T
         if not factor_in_place(factor):
             return solve_with_factor(factor, right.reshape(len(right), -1)).reshape(right.shape)
         slack = max(10.0 * slack, SMALLEST_PIVOT)
+    raise ValueError(
+        "the curvature exceeds the range of floats: scale the features or the targets, or use a "
+        "smaller C"
+    )
 
 
 def _groups_of_blocks(offsets: IntArray, most: int) -> list[tuple[int, int, int]]:

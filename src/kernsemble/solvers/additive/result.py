@@ -57,6 +57,13 @@ class AdditiveSolution:
     z: FloatArray
     strength: float
 
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.bias) and np.isfinite(self.z).all()):
+            raise ValueError(
+                "the coefficients exceed the range of floats: scale the features or the targets, "
+                "or use a smaller C"
+            )
+
     @classmethod
     def to_start_from(cls, z: FloatArray, bias: float, beta: FloatArray, strength: float) -> Self:
         """Return tables and coefficients to start from."""

@@ -174,7 +174,7 @@ class State:
         """Return how far rows can move, and the row that reaches its bound first."""
         rate, alpha = self.y[rows] * move[rows], self.alpha[rows]
         room = np.where(rate > 0.0, self.weight[rows] - alpha, alpha)
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(all="ignore"):
             length = np.where(rate == 0.0, np.inf, np.maximum(room, 0.0) / np.abs(rate))
         shortest = float(length.min())
         tied = np.flatnonzero(length <= shortest * (1.0 + 1e-12))

@@ -95,7 +95,10 @@ class MixedTable(Value):
 def _values(column: Any, d: int, is_date: bool) -> FloatArray:
     """Return a column as numbers, which for dates are days."""
     try:
-        return days(column) if is_date else numbers(column)
+        found = days(column) if is_date else numbers(column)
+        if found.ndim != 1:
+            raise TypeError("several values in each row")
+        return found
     except (TypeError, ValueError) as error:
         held = "dates" if is_date else "numbers"
         raise ValueError(

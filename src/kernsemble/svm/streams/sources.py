@@ -10,7 +10,7 @@ import numpy as np
 
 from kernsemble._memory import Budget
 from kernsemble._typing import FloatArray, IntArray
-from kernsemble._validation import read_weights
+from kernsemble._validation import column_names, read_weights
 from kernsemble.solvers.additive.quantise import QUANTILE_ROWS
 from kernsemble.solvers.additive.row_blocks import Engine, LocalEngine, RowBlock
 from kernsemble.streaming import Block, Blocks
@@ -194,7 +194,7 @@ class MappedFile:
 def checked_block(block: Block, number: int, is_classifier: bool) -> tuple[Any, Any, FloatArray]:
     """Return the features of a block, its labels or numbers, and its weights."""
     X, y = block.X, np.asarray(block.y)
-    if not hasattr(X, "columns"):
+    if column_names(X) is None:
         X = np.asarray(X)
         if X.ndim != 2:
             raise ValueError(f"block {number} has X of shape {X.shape}: pass rows and columns")
