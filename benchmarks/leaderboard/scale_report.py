@@ -93,6 +93,7 @@ def draw(records: Sequence[Record], measure: Measure, reference: str, path: Path
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(figsize=(8.0, 4.5), layout="constrained")
+    axes.set_prop_cycle(color=mpl.colormaps["Dark2"].colors)  # none is like the highlight
     for method in dict.fromkeys(each.cell.method for each in records):
         mine = [each for each in records if each.cell.method == method and not each.failure]
         seconds = [each.values["fit_seconds"] for each in mine]
