@@ -1,6 +1,6 @@
 """Kernel matrices of rows on a scale that was learned from their targets."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, cast
@@ -18,17 +18,17 @@ from kernsemble.preprocessing.supervised import TargetScaling, accepts_categorie
 from kernsemble.solvers import Fold
 from kernsemble.svm.backends.base import (
     Machines,
-    PreparedRows,
     Solved,
     SolverSettings,
     TrainingRows,
 )
+from kernsemble.svm.backends.fold_by_fold import PreparedFoldByFold
 from kernsemble.svm.backends.prepared_matrix import PreparedMatrix, SupportVectorMachines
 from kernsemble.svm.problem import Problem
 
 
 @dataclass(frozen=True, eq=False)
-class CrossFittedMatrix(PreparedRows):
+class CrossFittedMatrix(PreparedFoldByFold):
     """Rows on a scale that is learned from their targets.
 
     Left-out rows are predicted by machines on a scale that was learned without them. The scale of
@@ -93,32 +93,6 @@ class CrossFittedMatrix(PreparedRows):
     ) -> Solved:
         return self.whole.solve(problems, C, settings, last, task)
 
-    def solve_folds(
-        self,
-        problem: Problem,
-        Cs: Sequence[float],
-        held_out: Sequence[IntArray],
-        settings: SolverSettings,
-        on_solved: Callable[[], None],
-    ) -> list[Fold]:
-        (folds,) = self.solve_all_folds([problem], Cs, held_out, settings, Task.silent())
-        for _ in range(len(Cs) * len(folds)):
-            on_solved()
-        return folds
-
-    def solve_all_folds(
-        self,
-        problems: Sequence[Problem],
-        Cs: Sequence[float],
-        held_out: Sequence[IntArray],
-        settings: SolverSettings,
-        task: Task,
-    ) -> list[list[Fold]]:
-        found = [self._solve_fold(problems, Cs, rows, settings) for rows in held_out]
-        for _ in problems:
-            task.note("machine")
-        return [list(folds) for folds in zip(*found, strict=True)]
-
     def solve_with_fold(
         self, problems: Sequence[Problem], C: float, held_out: IntArray, task: Task
     ) -> tuple[Solved, list[Fold]] | None:
@@ -140,7 +114,6 @@ class CrossFittedMatrix(PreparedRows):
         held_out: IntArray,
         settings: SolverSettings,
     ) -> list[Fold]:
-        """Return the fold of every problem."""
         kept = np.delete(np.arange(self.rows.n_rows), held_out)
         prepared = self.among(kept)
         known = prepared.coordinates

@@ -34,7 +34,6 @@ from kernsemble.svm.backends.base import (
     Backend,
     Candidate,
     Machines,
-    PreparedRows,
     Solved,
     SolverSettings,
     TrainingRows,
@@ -43,6 +42,7 @@ from kernsemble.svm.backends.base import (
     inverse_or_one,
 )
 from kernsemble.svm.backends.cross_fitted import learner_among, norm_of
+from kernsemble.svm.backends.fold_by_fold import PreparedFoldByFold
 from kernsemble.svm.backends.local.leaves import Evidence, affordable_rows, fit_leaves
 from kernsemble.svm.backends.local.machines import LocalMachines
 from kernsemble.svm.backends.local.rows import Division, ScaledRows, dense
@@ -57,7 +57,7 @@ ROWS_FOR_SCALE = 2_000  # maximum number of rows for the unit of C
 
 
 @dataclass(frozen=True, eq=False)
-class PreparedLeaves(PreparedRows):
+class PreparedLeaves(PreparedFoldByFold):
     """Rows that are divided into leaves for one kernel and scaling.
 
     `scaled_among` returns some of the rows, all of them for None, on their scales: one, or a
@@ -147,32 +147,6 @@ class PreparedLeaves(PreparedRows):
         together = replace(machines[0], siblings=tuple(machines[1:]))
         return _Fitted(together, Evidence.mean(evidence), is_interrupted)
 
-    def solve_folds(
-        self,
-        problem: Problem,
-        Cs: Sequence[float],
-        held_out: Sequence[IntArray],
-        settings: SolverSettings,
-        on_solved: Callable[[], None],
-    ) -> list[Fold]:
-        (folds,) = self.solve_all_folds([problem], Cs, held_out, settings, Task.silent())
-        for _ in range(len(Cs) * len(folds)):
-            on_solved()
-        return folds
-
-    def solve_all_folds(
-        self,
-        problems: Sequence[Problem],
-        Cs: Sequence[float],
-        held_out: Sequence[IntArray],
-        settings: SolverSettings,
-        task: Task,
-    ) -> list[list[Fold]]:
-        found = [self._solve_fold(problems, Cs, rows, settings) for rows in held_out]
-        for _ in problems:
-            task.note("machine")
-        return [list(folds) for folds in zip(*found, strict=True)]
-
     def _solve_fold(
         self,
         problems: Sequence[Problem],
@@ -180,7 +154,6 @@ class PreparedLeaves(PreparedRows):
         held_out: IntArray,
         settings: SolverSettings,
     ) -> list[Fold]:
-        """Return the fold of every problem; an interrupt is passed on, as folds cannot resume."""
         kept = np.delete(np.arange(self.rows.n_rows), held_out)
         mine = [problem.among(kept) for problem in problems]
         found = self._fit(self.scaled_among(kept), mine, Cs, settings, Task.silent())
