@@ -201,6 +201,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # also in a background job
     if not sys.argv[1:]:
         main()
     print_delays(sys.argv[1:])
