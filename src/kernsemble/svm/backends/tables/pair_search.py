@@ -43,7 +43,7 @@ NumberOfPairs: TypeAlias = int | Literal["auto"]
 
 MAX_ROWS = 50_000  # maximum number of rows that pairs and weights are learned from
 AUTO_PAIRS = 40  # maximum number of pairs for n_pairs = "auto"
-CANDIDATES = 2.0  # number of candidates per pair
+CANDIDATES = 1.5  # number of candidates per pair
 MORE_CANDIDATES = 8  # number of candidates besides
 TRIED = (0, 1, 2, 3, 5, 8, 12, 18, 27, 40)  # numbers of pairs that are compared for "auto"
 N_SHARED = 2.0  # number of parameters with the common weight
@@ -53,7 +53,7 @@ ORDERS = (1.25, ORDER, 2.0)  # orders that are compared for "auto"
 N_FOLDS = 3  # number of folds that settings are compared on
 N_PARTS = 8  # number of parts of the rows of a fold, for the standard error of a difference
 STANDARD_ERRORS = 0.5  # fewer pairs are preferred within this distance of the smallest loss
-ENTRIES_FOR_FOLDS = 800_000  # maximum number of entries of the table for all folds; one of more
+ENTRIES_FOR_FOLDS = 300_000  # maximum number of entries of the table for all folds; one of more
 START = 10.0  # variance of the machine without pairs at which learning starts
 START_OF_PAIR = 0.05  # and that of a pair
 N_UPDATES = 4  # updates of the weights of columns, and then of all tables
