@@ -34,7 +34,7 @@ from kernsemble.svm import (
 from kernsemble.svm.backends.local.backend import LocalBackend
 from kernsemble.svm.backends.local.leaves import MATRICES
 from kernsemble.svm.backends.tables.cells import BYTES_PER_CELL
-from kernsemble.svm.backends.tables.slices import BYTES_PER_CODE
+from kernsemble.svm.backends.tables.slices import bytes_of_directions
 
 # rows, solver, and megabytes of `cache_size` (0 for the default)
 CASES = (
@@ -85,15 +85,22 @@ Search, Grid = InfiniteEnsembleClassifierCV, InfiniteEnsembleRegressorCV
 THREADS = n_threads()
 LEAF_ROWS = LocalBackend().leaf_rows
 SOLVERS = {
-    "hinge": Case(Machine(**EXACT), 4_000, matrices(1)),
-    "hinge, 3,000 rows": Case(Machine(**EXACT), 3_000, matrices(1)),
-    "hinge, 200 columns": Case(Machine(**EXACT), 4_000, matrices(1), n_columns=200),
-    "hinge, float32": Case(Machine(**EXACT), 5_000, matrices(1, 4), dtype=SINGLE),
-    "hinge, 4 classes": Case(
-        Machine(**EXACT), 4_000, matrices(1 + min(THREADS, 6) / 4), n_classes=4
+    "hinge, 520 MB": Case(Machine(cache_size=520, **EXACT), 8_000, megabytes(520)),
+    "hinge, 80 MB": Case(Machine(cache_size=80, **EXACT), 3_000, megabytes(80)),
+    "hinge, 200 columns, 300 MB": Case(
+        Machine(cache_size=300, **EXACT), 6_000, megabytes(300), n_columns=200
     ),
-    "hinge, 4 classes, one-vs-rest": Case(
-        Machine(multiclass="one-vs-rest", **EXACT), 4_000, matrices(1), n_classes=4
+    "hinge, float32, 400 MB": Case(
+        Machine(cache_size=400, **EXACT), 10_000, megabytes(400), dtype=SINGLE
+    ),
+    "hinge, 4 classes, 760 MB": Case(
+        Machine(cache_size=760, **EXACT), 8_000, megabytes(760), n_classes=4
+    ),
+    "hinge, 4 classes, one-vs-rest, 520 MB": Case(
+        Machine(multiclass="one-vs-rest", cache_size=520, **EXACT),
+        8_000,
+        megabytes(520),
+        n_classes=4,
     ),
     "hinge, rows on demand, 60 MB": Case(Machine(cache_size=60, **EXACT), 4_000, megabytes(60)),
     "hinge, rows on demand, 100 MB": Case(Machine(cache_size=100, **EXACT), 4_000, megabytes(100)),
@@ -135,13 +142,13 @@ SOLVERS = {
     ),
     "tables, 256 directions": Case(
         Machine("perceptron", n_slices=256, **ADDITIVE),
-        40_000,
-        entries(BYTES_PER_CODE * 256),
+        400_000,
+        lambda n: bytes_of_directions(n, 256),
     ),
     "tables, 1,000 directions": Case(
         Machine("perceptron", n_slices=1_000, **ADDITIVE),
-        10_000,
-        entries(BYTES_PER_CODE * 1_000),
+        100_000,
+        lambda n: bytes_of_directions(n, 1_000),
     ),
     "tables, 512 grids": Case(
         Machine("laplacian", n_grids=512, **ADDITIVE), 20_000, entries(BYTES_PER_CELL * 512), 5

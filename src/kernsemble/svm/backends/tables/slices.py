@@ -32,10 +32,23 @@ from kernsemble.svm.backends.tables.blocks import Block, FittedBlock
 
 MAX_VIEW_ENTRIES = 4_000_000  # maximum number of entries of new rows computed at a time
 MAX_PROJECTIONS = 64  # maximum number of directions projected on at a time
+MAX_PROJECTED = 8_000_000  # maximum number of their entries, if at least 4 directions fit
 WEIGHT_OF_MISSING = (
     2.0  # weight of the hypothesis "is missing", which is at distance 1 from the median
 )
 BYTES_PER_CODE = 2  # bytes of both copies of a code: by columns and by rows
+BYTES_PER_PROJECTION = 16  # bytes of a projection, and of the scaled rows beside it
+
+
+def projections_at_once(n_rows: int) -> int:
+    """Return the number of directions that rows are projected on at a time."""
+    return int(np.clip(MAX_PROJECTED // max(n_rows, 1), 4, MAX_PROJECTIONS))
+
+
+def bytes_of_directions(n_rows: int, n_directions: int) -> float:
+    """Return the bytes of the codes of rows in directions, and of projections at a time."""
+    width = min(projections_at_once(n_rows), n_directions)
+    return float(n_rows) * (BYTES_PER_CODE * n_directions + BYTES_PER_PROJECTION * width)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -99,8 +112,9 @@ class Views(Value):
             yield self._codes(part, X).astype(X.dtype)
         elif isinstance(part, Directions):
             scaled = self.scaling.transform(X)
-            for start in range(0, part.n_slices, MAX_PROJECTIONS):
-                some = part.directions[start : start + MAX_PROJECTIONS]
+            width = projections_at_once(len(X))
+            for start in range(0, part.n_slices, width):
+                some = part.directions[start : start + width]
                 yield replace(part, directions=some).views(scaled)
 
     def _codes(self, part: Categories, X: FloatArray) -> IntArray:
@@ -212,7 +226,7 @@ class Slicing(Block):
         """Find the levels of rows in slices; those of whole columns are quantised already."""
         n_directions = int((slices.columns < 0).sum())
         budget.check(
-            BYTES_PER_CODE * len(X) * n_directions,
+            bytes_of_directions(len(X), n_directions),
             f"the codes of {len(X):,} rows in {n_directions:,} directions take",
             "reduce n_slices, fit fewer rows",
         )
