@@ -34,8 +34,8 @@ class Sigmoid(Value):
     def through(cls, values: FloatArray, targets: FloatArray, weight: FloatArray) -> Self:
         """Return the maximum-likelihood curve; constant if larger values are less likely."""
         unit = float(weight @ np.abs(values) / weight.sum()) or 1.0
-        share = float(weight @ targets / weight.sum())
-        start = np.array([0.0, np.log(share / (1.0 - share))])
+        odds = np.log(weight @ targets) - np.log(weight @ (1.0 - targets))
+        start = np.array([0.0, odds])
         slope, offset = _likeliest(values / unit, targets, weight / weight.sum(), start)
         return cls(slope / unit, offset) if slope > 0.0 else cls(0.0, start[1])
 

@@ -94,7 +94,11 @@ class Boosted(Kernel):
     def _features(self, rows: Rows, max_entries: int) -> FloatArray:
         found = np.empty((rows.shape[0], len(self.coefficients)))
         for span in blocks(rows.shape[0], max(max_entries // len(self.templates), 1)):
-            found[span] = self.kernel(rows[span], self.templates) @ self.coefficients.T
+            K = self.kernel(rows[span], self.templates)
+            with np.errstate(over="ignore", invalid="ignore"):  # checked
+                found[span] = K @ self.coefficients.T
+        if not np.isfinite(found).all():
+            raise ValueError("the features of X exceed the range of floats: scale the columns")
         return found
 
     def _tile(self, A: Embedded, B: Embedded) -> FloatArray:

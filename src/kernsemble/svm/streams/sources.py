@@ -212,6 +212,8 @@ def checked_block(block: Block, number: int, is_classifier: bool) -> tuple[Any, 
             raise ValueError(f"y of block {number} contains NaN or infinity: leave such rows out")
         return X, y, weight
     try:
+        if y.dtype.kind == "c":
+            raise TypeError("they are complex")
         y = y.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"y of block {number} contains no numbers ({error})") from error

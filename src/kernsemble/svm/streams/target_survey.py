@@ -32,8 +32,8 @@ class TargetSurvey:
     def of_numbers(cls, y: FloatArray, weight: FloatArray) -> Self:
         """Return the survey of weighted numbers."""
         total = float(weight.sum())
-        mean = float(weight @ y) / total if total > 0.0 else 0.0
-        with np.errstate(over="ignore"):  # checked when all blocks are known
+        with np.errstate(over="ignore", invalid="ignore"):  # checked when all blocks are known
+            mean = float(weight @ y) / total if total > 0.0 else 0.0
             squares = float(weight @ (y - mean) ** 2)
         return cls(
             total=total, mean=mean, squares=squares, largest=float(np.abs(y).max(initial=0.0))

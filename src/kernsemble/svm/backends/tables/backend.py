@@ -60,6 +60,7 @@ from kernsemble.svm.backends.tables.slices import Slicing
 from kernsemble.svm.columns.missing_values import has_missing
 from kernsemble.svm.problem import Problem
 
+SMALLEST_UNIT = 1e-200  # smallest strength of a row that pairs are searched with
 FEW = 0.5  # share of rows below which the codes of a problem are copied
 
 
@@ -208,9 +209,10 @@ class PreparedTables(PreparedRows):
     ) -> tuple[Self, Sequence[AdditiveSolution | None]]:
         """Return the rows with tables of pairs and learned weights, and starts of the machines."""
         units = [C / problem.penalty_unit for problem in problems]
-        if not np.isfinite(units).all():
+        if not all(SMALLEST_UNIT <= unit < np.inf for unit in units):
             raise ValueError(
-                "C in the unit of y exceeds the range of floats: use a smaller C, or scale y"
+                "C in the unit of y exceeds the range that n_pairs computes with: use another C, "
+                "or scale y"
             )
         losses = [problem.loss.times(unit) for problem, unit in zip(problems, units, strict=True)]
         blocks, starts = blocks_with_pairs(self.blocks, self.tables, losses, units, settings)

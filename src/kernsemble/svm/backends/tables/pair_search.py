@@ -54,6 +54,8 @@ N_FOLDS = 3  # number of folds that settings are compared on
 N_PARTS = 8  # number of parts of the rows of a fold, for the standard error of a difference
 STANDARD_ERRORS = 0.5  # fewer pairs are preferred within this distance of the smallest loss
 ENTRIES_FOR_FOLDS = 300_000  # maximum number of entries of the table for all folds; one of more
+ROWS_PER_PAIR = 10  # minimum number of rows for each pair that "auto" tries
+MACHINES_FOR_FOLDS = 5  # maximum number of machines for all folds
 START = 10.0  # variance of the machine without pairs at which learning starts
 START_OF_PAIR = 0.05  # and that of a pair
 N_UPDATES = 4  # updates of the weights of columns, and then of all tables
@@ -198,7 +200,8 @@ class PairSearch:
         rng = np.random.default_rng(SEED)
         search = self._among(rng)
         if n_pairs == "auto":
-            numbers = sorted({max(n, len(self.named)) for n in TRIED})
+            most = search.tables.n_rows // ROWS_PER_PAIR
+            numbers = sorted({max(n, len(self.named)) for n in TRIED if n <= most})
             search, n_pairs = search._best_setting(numbers, rng)
         return search._found(n_pairs, search._without_pairs())
 
@@ -243,7 +246,8 @@ class PairSearch:
 
     def _losses(self, dealt: FloatArray, numbers: Sequence[int]) -> FloatArray:
         """Return the loss of each part of all folds with each number of pairs."""
-        folds = range(N_FOLDS if self.codes.size <= ENTRIES_FOR_FOLDS else 1)
+        is_quick = self.codes.size <= ENTRIES_FOR_FOLDS and len(self.losses) <= MACHINES_FOR_FOLDS
+        folds = range(N_FOLDS if is_quick else 1)
         return np.concatenate(
             [self._held_out_losses(dealt[:, fold::N_FOLDS], numbers) for fold in folds]
         )
