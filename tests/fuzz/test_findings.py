@@ -36,6 +36,8 @@ from kernsemble.kernels import (
 from kernsemble.learners import C45Tree, DecisionStump, RCDPerceptron
 from kernsemble.learners.hypothesis_search import Cases
 from kernsemble.preprocessing import FeatureScaling, TableEncoder
+from kernsemble.report.association import correlation, correlation_ratio
+from kernsemble.report.readable_axis import readable_axis
 from kernsemble.selection import ParallelEvolutionSelector, largest_gap, stepwise_search
 from kernsemble.solvers.ridge import Ridge
 from kernsemble.streaming import Blocks
@@ -336,6 +338,16 @@ REFUSED = {
         ),
         "contains no numbers .they are complex",
     ),
+    "targets that are missing": (
+        lambda: InfiniteEnsembleRegressor().fit(X, np.full(20, None)),
+        "missing values|NaN|None",
+    ),
+    "a hard margin by tables": (
+        lambda: InfiniteEnsembleClassifier(
+            C=np.inf, loss="squared_hinge", solver="additive", calibration="isotonic"
+        ).fit(X, y),
+        "hard margin",
+    ),
     "None as a feature": (lambda: VIEW.shape(None), "feature None: use an index"),
     "infinite weights of stumps": (
         lambda: StumpDensity.from_intervals([0.0], [1.0], [1e300], [1e300]),
@@ -554,6 +566,23 @@ def test_a_learner_finds_hypotheses_without_gains():
     cases = Cases.present(X, (y > 0).astype(int), np.array([0, 1]), np.ones(len(y)))[0]
     _, _, weight = cases.weighted(np.zeros((len(y), 2)))
     assert_allclose(weight, weight.mean())
+
+
+def test_large_values_are_described():
+    large = 1e200 * np.exp(2.0 * X[:, 0])
+    assert readable_axis(np.repeat(large, 3)).kind in ("linear", "log", "quantile")
+    assert_allclose(correlation(large, -large), -1.0)
+    assert_allclose(
+        correlation_ratio((large > 1e200).astype(int), large),
+        correlation_ratio((large > 1e200).astype(int), 1e-200 * large),
+    )
+
+
+def test_errors_of_large_contributions_are_finite():
+    model = InfiniteEnsembleRegressor("perceptron", scaling=None).fit(X, X[:, 0])
+    view = EnsembleView.from_estimator(model, X)
+    found = view.explain(1e200 * X[:2], n_permutations=4, random_state=0)
+    assert np.isfinite(found.standard_error).all()
 
 
 def test_scores_of_stages_do_not_warn_of_large_targets():

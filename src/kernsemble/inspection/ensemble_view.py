@@ -262,7 +262,7 @@ class EnsembleView(MachineFunctions):
         contributions = np.column_stack(
             [shape(rows[:, d]) for d, shape in enumerate(self.shapes.values())]
         )
-        intercept, squares = self.intercept, np.zeros_like(contributions)
+        intercept, errors = self.intercept, np.zeros_like(contributions)
         for pair in self.decomposition.pairs:
             contributions[:, list(pair.columns)] += 0.5 * pair(rows)[:, np.newaxis]
         methods = ["exact, additive"] if self.decomposition.additive or self.is_additive else []
@@ -272,7 +272,7 @@ class EnsembleView(MachineFunctions):
                 each, rows, background, method, n_permutations, rng
             )
             contributions[:, each.columns] += found.values
-            squares[:, each.columns] += found.standard_error**2
+            errors[:, each.columns] = np.hypot(errors[:, each.columns], found.standard_error)
             intercept += found.base
             methods.append(how)
         return Explanation(
@@ -282,7 +282,7 @@ class EnsembleView(MachineFunctions):
             rows,
             tuple(self.feature_names),
             joined(methods),
-            np.sqrt(squares),
+            errors,
         )
 
     def margins(self, X: ArrayLike, y: ArrayLike) -> Margins:

@@ -96,7 +96,9 @@ def permutation_values(
             gains[some] = np.take_along_axis(np.diff(v, axis=1), rank[some], axis=1)
         pairs = 0.5 * (gains[:n_pairs] + gains[n_pairs:])
         values[i] = pairs.mean(axis=0)
-        errors[i] = pairs.std(axis=0, ddof=1) / np.sqrt(n_pairs) if n_pairs > 1 else np.nan
+        unit = np.ldexp(1.0, int(np.frexp(np.abs(pairs).max())[1]) - 1)  # squares do not overflow
+        spread = unit * (pairs / unit).std(axis=0, ddof=1) if n_pairs > 1 else np.nan
+        errors[i] = spread / np.sqrt(n_pairs)
     return Contributions(values, float(function(background).mean()), errors)
 
 

@@ -63,6 +63,8 @@ def grouped_sums(
         _sum_together(kernel, groups, new, row, group, sums)
     else:
         _sum_by_group(kernel, groups, new, row, group, sums)
+    if not np.isfinite(sums).all():
+        raise ValueError("the predictions exceed the range of floats: scale the columns of X")
     return sums
 
 
@@ -124,7 +126,8 @@ def _sum_by_group(
         members = slice(groups.ends[place], groups.ends[place + 1])
         old = take_rows(groups.rows, groups.members[members])
         K = fill_gram(kernel._tile, take_rows(new, row[mine]), old)
-        sums[mine] = K @ groups.coefficients[members]
+        with np.errstate(over="ignore", invalid="ignore"):  # checked
+            sums[mine] = K @ groups.coefficients[members]
 
     run(work, tasks)
 

@@ -42,7 +42,7 @@ def correlation(x: FloatArray, y: Array) -> float:
     """Return Pearson's correlation."""
     if len(x) < 2:
         return np.nan
-    x, y = x - x.mean(), y - y.mean()
+    x, y = _centred(x), _centred(y)
     scale = float(np.sqrt((x @ x) * (y @ y)))
     return float(x @ y) / scale if scale > 0.0 else np.nan
 
@@ -51,12 +51,16 @@ def correlation_ratio(groups: Array, values: FloatArray) -> float:
     """Return the square root of the share of the variance that lies between groups."""
     if len(values) < 2:
         return np.nan
-    members = _members(groups)
+    members, values = _members(groups), _centred(values)
     sizes = members.sum(axis=0)
-    means = values @ members / sizes
-    total = float(((values - values.mean()) ** 2).sum())
-    between = float(sizes @ (means - values.mean()) ** 2)
+    total, between = float(values @ values), float(sizes @ (values @ members / sizes) ** 2)
     return float(np.sqrt(between / total)) if total > 0.0 else np.nan
+
+
+def _centred(values: Array) -> FloatArray:
+    """Return numbers minus their mean, in a unit in which squares do not overflow."""
+    scaled: FloatArray = values / (float(np.abs(values).max()) or 1.0)
+    return scaled - scaled.mean()
 
 
 def cramers_v(first: Array, second: Array) -> float:

@@ -70,10 +70,15 @@ def readable_axis(present: FloatArray, is_date: bool = False) -> ReadableAxis:
     values, counts = np.unique(present, return_counts=True)
     if is_date and len(values) > 0:
         return ReadableAxis("date", [float(values[0]), float(values[-1])], [])
-    if len(values) <= FEW_VALUES or abs(skew(present)) <= MAX_SKEWNESS:
+    if len(values) <= FEW_VALUES or _skewness(present) <= MAX_SKEWNESS:
         return LINEAR
-    if values[0] > 0.0 and abs(skew(np.log(present))) <= MAX_SKEWNESS:
+    if values[0] > 0.0 and _skewness(np.log(present)) <= MAX_SKEWNESS:
         return ReadableAxis("log", [], [])
     positions = (np.cumsum(counts) - 0.5 * counts) / counts.sum()
     kept = np.unique(np.searchsorted(positions, np.linspace(0.0, positions[-1], N_QUANTILES)))
     return ReadableAxis("quantile", values[kept].tolist(), positions[kept].tolist())
+
+
+def _skewness(values: FloatArray) -> float:
+    """Return the absolute skewness, at any scale of the values."""
+    return float(abs(skew(values / (np.abs(values).max() or 1.0))))

@@ -153,7 +153,8 @@ class Kinked(Loss):
         return self.p
 
     def times(self, factor: float | FloatArray) -> Self:
-        return replace(self, lower=factor * self.lower, upper=factor * self.upper)
+        with np.errstate(over="ignore", invalid="ignore"):  # solvers refuse infinite strengths
+            return replace(self, lower=factor * self.lower, upper=factor * self.upper)
 
     def value(self, f: FloatArray) -> float:
         return _kinked(self.p, self.lower, self.upper, self.epsilon, f)
@@ -253,7 +254,7 @@ class Smooth(Loss):
         return self.y
 
     def times(self, factor: float | FloatArray) -> Self:
-        with np.errstate(over="ignore"):  # solvers refuse infinite strengths
+        with np.errstate(over="ignore", invalid="ignore"):  # solvers refuse infinite strengths
             return replace(self, C=factor * self.C)
 
     @abstractmethod

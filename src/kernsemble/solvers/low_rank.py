@@ -172,8 +172,10 @@ def factored(K: FloatArray, tol: float = 1e-10) -> LowRank:
     order, rank = factor_with_pivots_in_place(A, tol)
     G = np.empty((len(K), rank))
     for span in blocks(rank, ROWS_OF_A_COPY):
-        G[order, span] = np.sqrt(largest) * np.triu(A[span], span.start).T
-    shares = np.cumsum([0.0, *np.square(G).sum(axis=0)]) / (float(diagonal.sum()) or 1.0)
+        G[order, span] = np.triu(A[span], span.start).T
+    total = float((diagonal / (largest or 1.0)).sum()) or 1.0
+    shares = np.cumsum([0.0, *np.square(G).sum(axis=0)]) / total
+    G *= np.sqrt(largest)
     return LowRank(G, order[:rank], np.maximum(1.0 - shares, 0.0), len(K))
 
 

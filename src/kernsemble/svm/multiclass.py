@@ -86,7 +86,7 @@ class OneVersusOne(Reduction):
             votes[:, negative] += column <= 0.0
             confidence[:, positive] += column
             confidence[:, negative] -= column
-        return votes + confidence / (2.0 * np.abs(confidence) + 3.0)
+        return votes + 0.5 * (confidence / (np.abs(confidence) + 1.5))
 
     def combine(self, shares: FloatArray, max_entries: int = MAX_ENTRIES) -> FloatArray:
         if self.n_classes == 2:

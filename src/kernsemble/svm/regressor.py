@@ -34,7 +34,10 @@ class EnsembleRegressor(RegressorMixin, KernelMachine):
         """Return weighted rows and their numbers."""
         X, y = self._read_training_rows(X, y, y_numeric=True)
         weight = read_weights(sample_weight, X.shape[0])
-        rows, y = self._merged(X, weight, as_numbers(y))
+        numbers = as_numbers(y)
+        if np.isnan(numbers).any():  # None, which scikit-learn accepts among objects
+            raise ValueError("y contains missing values: leave these rows out")
+        rows, y = self._merged(X, weight, numbers)
         targets = TargetScale.from_targets(y, rows.weight).standardise(y)
         return replace(rows, targets=targets[:, np.newaxis]), y
 
