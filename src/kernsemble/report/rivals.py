@@ -136,7 +136,7 @@ def _pipeline(model: Any) -> Any:
 def _fitted(
     rival: Any, X: FloatArray, y: Array, tested: FloatArray, like: Predictions
 ) -> Predictions:
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.simplefilter("ignore", UserWarning)  # columns without values
         machine = clone(rival).fit(X, y)
