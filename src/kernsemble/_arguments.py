@@ -52,6 +52,11 @@ def check_choice(argument: str, value: Any, choices: tuple[str, ...]) -> None:
         raise ArgumentError(argument, value, f"use one of {', '.join(map(repr, choices))}")
 
 
+def is_name(value: Any, name: str) -> bool:
+    """Return whether a value is a name; arrays, which compare by entry, are not."""
+    return isinstance(value, str) and value == name
+
+
 def check_flag(argument: str, value: Any) -> None:
     """Raise an error unless the value is True or False."""
     if not isinstance(value, bool | np.bool_):

@@ -348,6 +348,10 @@ REFUSED = {
         ).fit(X, y),
         "hard margin",
     ),
+    "an array as a number of generations": (
+        lambda: ParallelEvolutionSelector(n_generations=np.ones(2)).fit(X, y),
+        "n_generations = ",
+    ),
     "None as a feature": (lambda: VIEW.shape(None), "feature None: use an index"),
     "infinite weights of stumps": (
         lambda: StumpDensity.from_intervals([0.0], [1.0], [1e300], [1e300]),
@@ -373,7 +377,7 @@ def test_a_path_that_starts_beyond_floats_is_refused():
         SVMPath("stump", C=1e300, smallest_C=1e300).fit(X, y)
 
 
-@pytest.mark.parametrize("document", ["null", "", "\0"])
+@pytest.mark.parametrize("document", ["null", "", "\0", 5_000 * "x"])
 def test_a_document_that_is_no_file_is_refused(document):
     with pytest.raises(FileNotFoundError, match="neither a file nor a document"):
         from_json(document)

@@ -51,7 +51,8 @@ class LPBoostProgram:
     def limits(self, form: Form, strength: float) -> FloatArray:
         r"""Return the bounds of the duals, :math:`C s_i` or :math:`s_i / (\nu \sum_j s_j)`."""
         if form is Form.SOFT:
-            return strength * self.counts
+            with np.errstate(over="ignore"):  # no bound
+                return strength * self.counts
         return self.counts / (strength * self.counts.sum())
 
     def column(self, predicted: IntArray) -> Array:

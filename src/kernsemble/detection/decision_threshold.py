@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from kernsemble._arguments import check_count, check_share
+from kernsemble._arguments import check_count, check_share, is_name
 from kernsemble._typing import BoolArray, FloatArray
 from kernsemble.detection.ranking import TiedScores
 
@@ -16,7 +16,7 @@ RULES = ("recall", "precision", "top")
 def check_threshold(threshold: Any) -> None:
     """Raise an error unless `threshold` is one of the rules, or a score."""
     is_score = isinstance(threshold, Real) and math.isfinite(threshold)
-    if is_score or (isinstance(threshold, str) and threshold == "f1"):
+    if is_score or is_name(threshold, "f1"):
         return
     if not (isinstance(threshold, tuple) and len(threshold) == 2 and threshold[0] in RULES):
         raise ValueError(

@@ -82,12 +82,19 @@ def _text_of(document: Any) -> str:
         raise ArgumentError("document", document, "pass the text or the path of a document")
     if isinstance(document, str) and document.lstrip().startswith("{"):
         return document
-    if not Path(document).is_file():
+    if not _is_file(document):
         raise FileNotFoundError(
             f"document = {str(document)[:80]!r}: neither a file nor a document, which begins with "
             "'{'; pass the text that to_json returned, or the file that it wrote"
         )
     return Path(document).read_text(encoding="utf-8")
+
+
+def _is_file(path: Any) -> bool:
+    try:
+        return Path(path).is_file()
+    except OSError:  # longer than a name may be
+        return False
 
 
 def _parsed(text: str) -> Any:

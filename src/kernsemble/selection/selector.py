@@ -11,7 +11,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_consistent_length, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from kernsemble._arguments import check_count, check_positive, check_share
+from kernsemble._arguments import check_count, check_positive, check_share, is_name
 from kernsemble._last_fit import restoring_last_fit
 from kernsemble._progress import CallbackSupportMixin, Task, with_callbacks
 from kernsemble._typing import Array, ArrayLike, BoolArray, FloatArray
@@ -222,20 +222,20 @@ class ParallelEvolutionSelector(SelectorMixin, CallbackSupportMixin, BaseEstimat
         check_criterion(self.criterion)
         check_count("n_universes", self.n_universes)
         check_share("entropy_share", self.entropy_share)
-        if self.n_generations != "auto":
+        if not is_name(self.n_generations, "auto"):
             check_count("n_generations", self.n_generations, minimum=0)
-        if self.population != "auto":
+        if not is_name(self.population, "auto"):
             check_count("population", self.population, minimum=2)
-        if self.initial_size != "auto":
+        if not is_name(self.initial_size, "auto"):
             check_positive("initial_size", self.initial_size)
-        if self.mutation != "auto":
+        if not is_name(self.mutation, "auto"):
             check_share("mutation", self.mutation)
         select: Any = self.select
         if isinstance(select, tuple) and len(select) == 2 and select[0] == "top":
             check_count("select[1]", select[1])
         elif isinstance(select, Real):
             check_share("select", select)
-        elif select != "gap":
+        elif not is_name(select, "gap"):
             raise ValueError(
                 f"select = {select!r}: use 'gap', a minimum importance such as 0.5, or "
                 "('top', number of variables)"

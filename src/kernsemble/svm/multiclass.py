@@ -24,6 +24,7 @@ Multiclass: TypeAlias = Literal["auto", "one-vs-one", "one-vs-rest"]
 DecisionShape: TypeAlias = Literal["ovr", "ovo"]
 
 MAX_PAIRED_CLASSES = 20  # number of classes up to which "auto" is one-vs-one
+MOST_CONFIDENT = 1e300  # largest absolute value that is added up
 SMALLEST_SHARE = 1e-7  # smallest probability of a class in a pair, so that none is zero
 MAX_ENTRIES = 2_000_000  # maximum number of entries of linear systems solved together
 
@@ -82,10 +83,11 @@ class OneVersusOne(Reduction):
         votes = np.zeros((len(values), self.n_classes))
         confidence = np.zeros_like(votes)
         for column, (positive, negative) in zip(values.T, self.pairs, strict=True):
+            confident = np.clip(column, -MOST_CONFIDENT, MOST_CONFIDENT)
             votes[:, positive] += column > 0.0
             votes[:, negative] += column <= 0.0
-            confidence[:, positive] += column
-            confidence[:, negative] -= column
+            confidence[:, positive] += confident
+            confidence[:, negative] -= confident
         return votes + 0.5 * (confidence / (np.abs(confidence) + 1.5))
 
     def combine(self, shares: FloatArray, max_entries: int = MAX_ENTRIES) -> FloatArray:
