@@ -117,18 +117,19 @@ SOLVERS = {
     ),
     "squared loss, regression": Case(Numbers("gaussian", **SQUARED), 3_000, matrices(2)),
     "squared loss, grid of C": Case(Grid("gaussian", **SQUARED), 4_000, matrices(2)),
-    "path": Case(SVMPath("gaussian", largest_C=0.05), 4_000, matrices(1)),
-    "path, 3,000 rows": Case(SVMPath("gaussian", largest_C=0.05), 3_000, matrices(1)),
-    "path, 4 classes": Case(
-        SVMPath("gaussian", largest_C=0.05),
-        4_000,
-        matrices(1 + min(THREADS, 6) / 4),
-        n_classes=4,
+    "path, 180 MB": Case(
+        SVMPath("gaussian", largest_C=0.05, cache_size=180), 4_000, megabytes(180)
     ),
-    "path, one-vs-rest": Case(
-        SVMPath("gaussian", largest_C=0.02, multiclass="one-vs-rest"),
+    "path, 100 MB": Case(
+        SVMPath("gaussian", largest_C=0.05, cache_size=100), 3_000, megabytes(100)
+    ),
+    "path, 4 classes, 230 MB": Case(
+        SVMPath("gaussian", largest_C=0.05, cache_size=230), 4_000, megabytes(230), n_classes=4
+    ),
+    "path, one-vs-rest, 120 MB": Case(
+        SVMPath("gaussian", largest_C=0.02, multiclass="one-vs-rest", cache_size=120),
         3_000,
-        matrices(1),
+        megabytes(120),
         n_classes=4,
     ),
     "perceptron": Case(KernelPerceptron("gaussian", n_epochs=2), 4_000, matrices(1)),

@@ -40,6 +40,7 @@ from kernsemble.svm.multiclass import (
 )
 
 ROUNDING = 1e-12  # difference of error rates that counts as rounding
+SHARE_OF_FACTOR = 0.4  # of the matrix, that the factor of an elbow takes
 MOST_COMPARED = 100  # maximum number of breakpoints that are compared after an interrupt
 
 
@@ -300,7 +301,7 @@ class SVMPath(
     def _matrix(self, X: Rows, counts: FloatArray) -> tuple[FloatArray, int]:
         """Bind the scaling and the kernel to distinct rows, and return their kernel matrix.
 
-        Return also the number of threads for whose copies of it there is memory.
+        Return also the number of threads for whose copies of it and factors there is memory.
         """
         budget, n = Budget.from_megabytes(self.cache_size), X.shape[0]
         largest = max(map(len, self._sides))
@@ -318,7 +319,8 @@ class SVMPath(
         self.scaling_, self.kernel_ = prepared.scaling, prepared.kernel
         assert isinstance(prepared.K, np.ndarray)
         spare = budget.n_bytes - prepared.K.nbytes
-        return prepared.K, int(min(spare / copied, n_threads())) if copied else n_threads()
+        each = copied + SHARE_OF_FACTOR * 8 * largest**2
+        return prepared.K, int(np.clip(spare / each, 1, n_threads()))
 
     def _follow(
         self, K: FloatArray, signs: list[FloatArray], weight: FloatArray, task: Task
