@@ -120,6 +120,7 @@ def one_table_each(codes, axes):
     return none.with_pairs(codes.astype(np.uint16), [PairTable(each, single) for each in axes])
 
 
+@pytest.mark.large  # too slow without compilation
 @pytest.mark.parametrize("C", [0.1, 1.0, 30.0])
 def test_learned_weights_are_the_variances_of_a_normal_prior(C):
     rng = np.random.default_rng(5)
