@@ -176,7 +176,7 @@ def _is_missing(table: Array) -> Array:
 
 def as_table(X: Any, name: str = "X") -> Any:
     """Return a table whose columns can be selected: a DataFrame as it is, or an array."""
-    if hasattr(X, "shape") and hasattr(X, "columns"):  # not a LazyFrame, which has no rows yet
+    if column_names(X) is not None:
         return X
     return checked_rows(X, name, accept_sparse="csr", dtype=None, ensure_all_finite=False)
 

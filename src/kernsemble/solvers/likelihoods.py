@@ -67,8 +67,9 @@ class Likelihood(NamedTuple):
         cls, family: Family, X: FloatArray, y: FloatArray, weight: FloatArray
     ) -> Self:
         """Return the logistic (y is 0 or 1) or the Poisson model of weighted rows."""
-        is_logistic, total = family is Family.LOGISTIC, np.log(weight @ y)
-        null = total - np.log(weight @ (1.0 - y) if is_logistic else weight.sum())
+        is_logistic = family is Family.LOGISTIC
+        others = weight @ (1.0 - y) if is_logistic else weight.sum()
+        null = np.log(weight @ y) - np.log(others)
         constant = 0.0 if is_logistic else -float(weight @ gammaln(y + 1.0))
         is_last = np.zeros(len(y), dtype=bool)
         return cls(family, _columns(X, weight), y, weight, is_last, constant, float(null))

@@ -47,16 +47,8 @@ class TargetScale:
 
     def restore(self, values: FloatArray) -> FloatArray:
         """Return standardised numbers in their original unit."""
-        return self.centre + self._scaled(values, self.centre)
-
-    def _scaled(self, values: FloatArray, centre: float = 0.0) -> FloatArray:
-        """Return multiples of the spread, unless their distance from 0 exceeds floats."""
         with np.errstate(over="ignore"):  # checked
-            scaled: FloatArray = self.spread * values
-            is_outside = np.isinf(scaled + centre)
-        if is_outside.any():
-            raise ValueError("the solution exceeds the range of floats: divide y by a number")
-        return scaled
+            return _within_floats(self.centre + self.spread * values)
 
     def squared(self, value: float) -> float:
         """Return a number in the squared unit of the target, infinite beyond floats."""
@@ -64,14 +56,22 @@ class TargetScale:
 
     def restore_solution(self, found: Solution) -> Solution:
         """Return the solution for the target itself, given that for the standardised one."""
+        with np.errstate(over="ignore"):  # checked
+            beta = _within_floats(self.spread * found.beta)
         return replace(
             found,
-            beta=self._scaled(found.beta),
+            beta=beta,
             bias=float(self.restore(np.array(found.bias))),
             residual=self.restore(found.residual),
             objective=self.squared(found.objective),
             gap=self.squared(found.gap),
         )
+
+
+def _within_floats(values: FloatArray) -> FloatArray:
+    if np.isinf(values).any():
+        raise ValueError("the solution exceeds the range of floats: divide y by a number")
+    return values
 
 
 @dataclass(frozen=True, eq=False)

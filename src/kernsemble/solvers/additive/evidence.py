@@ -19,7 +19,8 @@ that of quasi-likelihood,
 :math:`\bar C` for the logistic loss, and :math:`\bar C \sigma^2` for the squared one. A kinked
 loss has no curvature: it is taken as the negative logarithm of a likelihood, with
 :math:`\varphi = \bar C` and :math:`W = \sum_i \beta_i^2 / C_i`, its information.
-A table whose function is mere noise gets a weight near 0.
+A table whose function is mere noise gets a weight near 0. An exact fit has no dispersion, and
+weights without limit: a small share of :math:`\bar C` is the least.
 
 With few rows the weights of many tables are noise themselves. A hyperprior of `a` parameters with
 the common weight :math:`\bar\tau` of all tables shrinks them towards it:
@@ -41,8 +42,7 @@ from kernsemble.solvers.additive.tables import Tables
 from kernsemble.solvers.losses import Loss, Smooth
 
 SMALLEST_SHARE = 1e-9  # smallest weight, relative to the largest of all tables
-SMALLEST_DISPERSION = 1e-8  # relative to that of a model without tables: of an exact fit it is 0
-LARGEST_SIZE = 1e200  # of a table over the dispersion, beyond which its square may overflow
+SMALLEST_DISPERSION = 1e-8  # relative to the strength of a row of weight 1
 
 
 def learned_weights(
@@ -80,14 +80,10 @@ def learned_weights(
         if isinstance(loss, Smooth):
             n = float(loss.strengths.sum()) / unit
             dispersion *= information / W * n / max(n - gamma.sum(), 0.5 * n)
-        if (dispersion := max(dispersion, SMALLEST_DISPERSION * unit)) <= 0.0:
-            continue
+        dispersion = max(dispersion, SMALLEST_DISPERSION * unit)
         squares = [float(z @ z) for z in tables.split(solution.z)]
-        with np.errstate(over="ignore"):  # checked below
-            sizes += weights * squares / dispersion
+        sizes += weights * squares / dispersion
         counts += gamma
-    if not sizes.max(initial=0.0) <= LARGEST_SIZE:  # strengths near 0
-        return weights.copy()
     found, n_columns = weights.copy(), len(tables.root)
     for span in (slice(n_columns), slice(n_columns, None)):
         _learn(found[span], sizes[span], counts[span], n_shared)

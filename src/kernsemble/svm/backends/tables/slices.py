@@ -227,7 +227,7 @@ class Slicing(Block):
         n_directions = int((slices.columns < 0).sum())
         budget.check(
             bytes_of_directions(len(X), n_directions),
-            f"the codes of {len(X):,} rows in {n_directions:,} directions take",
+            f"codes and projections of {len(X):,} rows in {n_directions:,} directions take",
             "reduce n_slices, fit fewer rows",
         )
         views = Views(scaling, slices, is_category)
